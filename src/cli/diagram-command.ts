@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import type { AnyStateMachine } from 'xstate';
-import { type Command, UsageError, EXIT_CODE, loadModule } from './command/command.ts';
+import { type Command, UsageError, EXIT_CODE, keepOutputFree, loadModule } from './command/command.ts';
 import { didYouMean } from '../json/nearest-name.ts';
 
 const FORMATS = ['mermaid', 'svg', 'json'] as const;
@@ -26,8 +26,10 @@ export const diagramCommand: Command = {
     const asked = values.get('format') ?? 'mermaid';
     const format = FORMATS.find((one) => one === asked);
     if (format === undefined) throw new UsageError(`--format must be one of ${FORMATS.join(', ')}, and is '${asked}'.`);
-    const machine = await machineOf(name, values.get('export'));
-    process.stdout.write(await drawn(machine, format));
+    const free = keepOutputFree();
+    const drawing = await drawn(await machineOf(name, values.get('export')), format);
+    free();
+    process.stdout.write(drawing);
     return EXIT_CODE.answered;
   },
 };

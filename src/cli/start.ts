@@ -21,7 +21,7 @@ export async function start(argv: readonly string[]): Promise<void> {
   process.stderr.on('error', () => undefined);
   // Nothing is left that could go on, and the command has not ended: Node would end it with exit code 0.
   const onIdle = (): void => {
-    console.error(`signalbox: ${pending.says}: it waits for a promise that never settles.`);
+    console.error(`signalbox: ${escaped(pending.says)}: it waits for a promise that never settles.`);
     void endProcess(EXIT_CODE.failed, unwritten);
   };
   process.once('beforeExit', onIdle);
@@ -69,7 +69,9 @@ async function showHelp(name: string | undefined): Promise<number> {
 }
 
 function unknownCommand(name: string): number {
-  console.error(`signalbox: there is no command '${name}'.${didYouMean(name, [...Object.keys(COMMANDS), 'help'])}`);
+  console.error(
+    `signalbox: there is no command '${escaped(name)}'.${didYouMean(name, [...Object.keys(COMMANDS), 'help'])}`,
+  );
   console.error('');
   console.error(programUsage());
   return EXIT_CODE.usage;

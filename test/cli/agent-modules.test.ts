@@ -84,6 +84,27 @@ test('a module that throws is named by every command', async () => {
   }
 });
 
+test('where a module throws is shown by a command that a shell takes', async () => {
+  await using folder = await temporaryFolder();
+  for (const [file, word] of [
+    ["bob's $HOME.ts", String.raw`'bob'\''s $HOME.ts'`],
+    ['-v.ts', './-v.ts'],
+  ] as const) {
+    await writeFile(join(folder.path, file), "throw new Error('broken');\n");
+    const { stderr } = await runCli(['diagram', '--', file], { cwd: folder.path });
+    expect(stderr).toContain(`broken\n'node ${word}' shows where.\n`);
+  }
+});
+
+test('what a module prints is no part of its diagram', async () => {
+  await using folder = await temporaryFolder();
+  const xstate = import.meta.resolve('xstate');
+  const code = `import { createMachine } from '${xstate}';\nconsole.log('loaded');\nexport default createMachine({ id: 'lamp' });\n`;
+  await writeFile(join(folder.path, 'lamp.mjs'), code);
+  const { stdout, stderr } = await runCli(['diagram', 'lamp.mjs', '--format', 'json'], { cwd: folder.path });
+  expect([JSON.parse(stdout), stderr]).toEqual([expect.objectContaining({ id: 'lamp' }), 'loaded\n']);
+});
+
 test.each([
   ['its only agent', `export default { colour: 'red' };\nexport const one = createAgent({ silent: true });`, ''],
   ['the default one of two', 'export const one = createAgent({ name: "one" });\nexport default createAgent({});', ''],

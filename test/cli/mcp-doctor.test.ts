@@ -83,6 +83,11 @@ describe('signalbox mcp doctor', () => {
       { command: './small.txt' },
       ['could not be started (EACCES)', 'chmod +x ./small.txt'],
     ],
+    [
+      'arguments that a shell would change',
+      { command: 'sh', args: ['-c', 'exit 3', '$HOME', '${HOME}', '{a,b}'] },
+      ["by hand to see more: sh -c 'exit 3' '$HOME' ${HOME} '{a,b}'."],
+    ],
     ['a folder that is not there', { command: 'cat', cwd: '/no/folder' }, ['does not exist: /no/folder']],
     [
       'a program that dies at its start',
@@ -137,6 +142,14 @@ describe('signalbox mcp doctor', () => {
     expect({ code, stderr }).toEqual({ code: 1, stderr: '' });
     const about = stdout.split(/^(?=ok |WRONG )/m).find((text) => text.startsWith(`WRONG ${title}: `));
     for (const part of parts) expect(about).toContain(part);
+  });
+
+  test('suggests no command of which a shell would run a part', async () => {
+    const { folder, mcp } = await withFile({ it: { command: './a "$(id)"; b' } });
+    await writeFile(join(folder, 'a "$(id)"; b'), '');
+    const { stdout } = await mcp('doctor');
+    expect(stdout).toContain(`chmod +x './a "$(id)"; b'.`);
+    expect(stdout).toContain(String.raw`"args": ["./a \"$(id)\"; b"].`);
   });
 
   test('tells a script whose interpreter is missing from a script that is missing', async () => {

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -49,6 +50,17 @@ test('status shows servers that are switched off, and fails for those whose entr
   expect(all.stdout).toBe('off  DISABLED\n');
   expect(await mcp('status', 'off')).toMatchObject({ code: 0, stdout: 'off  DISABLED\n' });
   expect(await mcp('status', 'wrong', '--json')).toMatchObject({ code: 1, stdout: '[]\n' });
+});
+
+test('commands that are suggested are what a shell takes, whatever the name of a server', async () => {
+  const names = ['$HOME', '{a,b}', '$(id)', '`id`', "bob's desk", '~', 'desk-1'];
+  const { mcp } = await withFile(
+    Object.fromEntries(names.map((name) => [name, { url: 'http://127.0.0.1:9/mcp', auth: 'oauth' }])),
+  );
+  const { stdout } = await mcp('status');
+  const words = [...stdout.matchAll(/signalbox mcp login (.*)$/gm)].map(([, word]) => word);
+  const read = execFileSync('/bin/bash', ['-c', `printf '%s\\n' ${words.join(' ')}`], { encoding: 'utf8' });
+  expect(read.trimEnd().split('\n')).toEqual(names);
 });
 
 test('login takes the address on which a browser ended elsewhere, after one that is none', async () => {

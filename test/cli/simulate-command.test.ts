@@ -68,6 +68,19 @@ test('the command that repeats a failure is what a shell takes, whatever is in t
   expect(words).toEqual([...given, '--seed', expect.stringMatching(/^\d+$/)]);
 });
 
+test('threads, and the command that repeats a failure, take a file and a value that begin with a dash', async () => {
+  const here = mkdtempSync(join(folder, 'dash-'));
+  module(`${here.slice(folder.length + 1)}/-loose`, forgetful());
+  const given = ['--seeds', '10', '--jobs', '2', '--faults', 'none', '--task=-pay'];
+  const { code, stdout } = await runCliProcess(['simulate', ...given, '--', '-loose.ts'], { cwd: here });
+  expect(code).toBe(1);
+  const repeat = /To repeat it: signalbox (simulate \.\/-loose\.ts --faults none --task=-pay --seed \d+)$/m.exec(
+    stdout,
+  )?.[1];
+  const again = await runCli(repeat?.split(' ') ?? [], { cwd: here });
+  expect(again).toMatchObject({ code: 1, stdout: expect.stringContaining('FAILED unhandled rejection: forgotten') });
+});
+
 test('prints what was found even where it cannot be written, and says so', async () => {
   const here = mkdtempSync(join(folder, 'full-'));
   writeFileSync(join(here, '.signalbox'), '');

@@ -386,6 +386,19 @@ test('a module in a folder whose name has an apostrophe is imported all the same
   expect(runTests('shared')).toMatchObject({ passed: false, printed: expect.stringContaining('no such city') });
 });
 
+test.each([
+  ['a module whose path means something else in a URL', 'a#b?c%20d.ts', 'default'],
+  ['an export whose name is no identifier', 'named.ts', 'my agent'],
+])('a written test imports %s', async (_what, file, exported) => {
+  const named = `function made(options) { return createAgent({ tools: [weather], ...options }); }
+export { made as 'my agent' };`;
+  writeAgent(file, throws, named);
+  const runId = await production(() => Promise.reject(new Error('no such city')), [asks, 'No.']);
+  const given = ['--agent', file, '--export', exported, '--runner', 'node'];
+  expect(await runCli(['test', runId, ...given], { cwd: folder })).toMatchObject({ code: 0 });
+  expect(runTests('shared')).toMatchObject({ passed: false, printed: expect.stringContaining('no such city') });
+});
+
 test('says when what failed does not fail any more', async () => {
   writeAgent('agent.ts', '() => 31');
   const runId = await production(() => Promise.reject(new Error('x')), [asks, 'No.']);

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { type VerifiedAgent, verdictText } from '../../src/cli/verify/verify-agent.ts';
+import { type VerifiedAgent, exploredSoFar, verdictText } from '../../src/cli/verify/verify-agent.ts';
 
 const verdict: VerifiedAgent = {
   agent: 'shop',
@@ -55,4 +55,35 @@ test('a counterexample that could not be written is shown all the same, without 
   const text = verdictText({ ...verdict, violations }, terminal);
   expect(text).toContain('     2  the person asked about buy (c1) denies\n');
   expect(text).not.toContain('is a recording');
+});
+
+test('nothing of a verdict, and of how far it is, moves the cursor', () => {
+  const terminal = { live: false, color: false, columns: () => 80, isHeld: () => false, write: () => undefined };
+  const evil = (word: string): string => `${word}\u001b[2J`;
+  const [violation] = verdict.violations;
+  if (violation === undefined) throw new Error('there is none');
+  const { law, message, state, file } = violation;
+  const shown = verdictText(
+    {
+      ...verdict,
+      agent: evil('shop'),
+      tools: [{ name: evil('buy'), policy: 'confirm', ran: true }],
+      laws: [{ name: 'ends', says: evil('Every path ends.'), held: true }],
+      bounds: [evil('it was stopped')],
+      violations: [
+        {
+          law,
+          message: evil(message),
+          state: evil(state),
+          path: [evil('the model calls buy')],
+          file: evil(file ?? ''),
+        },
+      ],
+    },
+    terminal,
+  );
+  expect(shown.split('␛[2J')).toHaveLength(9);
+  const soFar = exploredSoFar(evil('shop'), { configurations: 4, paths: 2 });
+  expect(soFar).toBe('Exploring shop␛[2J: 4 states, 2 paths');
+  expect(shown).not.toContain('\u001b');
 });

@@ -1,7 +1,7 @@
 import type { Run } from '../../agent/run/run.ts';
 import { type AnyResult, endingInWords } from '../../machines/contract/run-result.ts';
 import { isJsonObject, parsedText } from '../../json/json.ts';
-import { escaped } from '../../output/console/escaped.ts';
+import { escaped, machineJson } from '../../output/console/escaped.ts';
 import { openTerminal } from '../../output/console/terminal.ts';
 import { wrapText } from '../../terminal/text-width.ts';
 import { EXIT_CODE } from '../command/command.ts';
@@ -46,10 +46,10 @@ export function answerOnConsole(): boolean {
   return process.stdout.isTTY === true && process.stderr.isTTY === true;
 }
 
-/** A text of ours as standard error shows it: wrapped between words. */
+/** A notice as standard error shows it: wrapped between words. A folder, or a model of a server, may have any name. */
 export function wrappedNotice(text: string): string {
   const { columns } = openTerminal(process.stderr);
-  return wrapText(text, Math.min(columns(), MOST_COLUMNS)).join('\n');
+  return wrapText(escaped(text), Math.min(columns(), MOST_COLUMNS)).join('\n');
 }
 
 /** For what is not a terminal. */
@@ -71,14 +71,15 @@ export function whereRecorded({ journal }: CliAgent, { runId, status }: AnyResul
   const file = journal.fileOf(runId);
   const found = file === undefined ? undefined : statSync(file, { throwIfNoEntry: false });
   if (file === undefined || found === undefined) return null;
+  const shown = escaped(file);
   // What a pipe has taken cannot be read again; a run that waits has no end yet.
-  if (!found.isFile() || status === 'waiting') return `Recorded in ${file}`;
+  if (!found.isFile() || status === 'waiting') return `Recorded in ${shown}`;
   const lastLine = readFileSync(file, 'utf8').trimEnd().split('\n').at(-1) ?? '';
   const last = parsedText(lastLine);
-  if (isJsonObject(last) && last['t'] === 'end') return `Recorded in ${file}`;
+  if (isJsonObject(last) && last['t'] === 'end') return `Recorded in ${shown}`;
   return lastLine === ''
-    ? `Not recorded: ${file} could not be written.`
-    : `Recorded in ${file}, without its end: it could not be written.`;
+    ? `Not recorded: ${shown} could not be written.`
+    : `Recorded in ${shown}, without its end: it could not be written.`;
 }
 
 /** Prints how a run ended, and returns the exit code; `over`: it had ended before, so nothing is recorded. */
@@ -87,7 +88,7 @@ export function reportEnd(
   result: AnyResult,
   { json, over = false }: { readonly json: boolean; readonly over?: boolean },
 ): number {
-  if (json) console.log(JSON.stringify(result));
+  if (json) console.log(machineJson(result));
   else reportResult(cli, result);
   const recording = !over && cli.console !== null ? whereRecorded(cli, result) : null;
   if (recording !== null) console.error(recording);

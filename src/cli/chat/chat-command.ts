@@ -87,7 +87,7 @@ function greet({ model, readsOnly, inspector }: CliAgent, { mcpFile }: AgentChoi
   const lines = [
     `signalbox ${packageVersion()}`,
     ...(model.said === '' ? [] : [wrappedNotice(model.said)]),
-    `Tools: ${tools}. ${careful}`,
+    `Tools: ${escaped(tools)}. ${careful}`,
     ...(inspector === null ? [] : [`Inspector: ${inspector.url}`]),
     ...(begun === null ? [] : [sessionText(begun)]),
     '',

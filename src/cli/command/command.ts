@@ -5,7 +5,7 @@ import { resolve, dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { parseArgs } from 'node:util';
 import { describeThrown } from '../../json/to-json.ts';
-import { escaped } from '../../output/console/escaped.ts';
+import { escaped, machineJson } from '../../output/console/escaped.ts';
 import { makeFolder, moveOver } from '../../security/folders.ts';
 
 /** An option that a command takes: a flag, or with `value` one that is followed by a value. */
@@ -77,7 +77,7 @@ export async function loadModule(file: string, wanted?: string): Promise<Readonl
     module = await ofUser(`'${file}' could not be loaded`, () => import(pathToFileURL(path).href));
   } catch (error) {
     // The stack of what it threw says where, and Node shows it.
-    if (error instanceof Error) error.message += `\n'node ${file}' shows where.`;
+    if (error instanceof Error) error.message += `\n'node ${shellWord(file.replace(/^-/, './-'))}' shows where.`;
     throw error;
   }
   if (wanted === undefined || wanted in module) return module;
@@ -85,18 +85,23 @@ export async function loadModule(file: string, wanted?: string): Promise<Readonl
   throw new UsageError(`'${file}' has no export '${wanted}'${names === '' ? '' : `, but ${names}`}.`);
 }
 
-/**
- * Prints what a command with `--json` has found; null without it. Until then standard output is kept free for that: what a
- * user's code prints goes to standard error.
- */
-export function jsonPrinter({ flags }: Pick<Arguments, 'flags'>): ((found: object) => void) | null {
-  if (!flags.has('json')) return null;
+/** Keeps standard output free until the returned function is called: what a user's code prints goes to standard error. */
+export function keepOutputFree(): () => void {
   const { stdout, stderr } = process;
   const write = stdout.write.bind(stdout);
   stdout.write = stderr.write.bind(stderr);
-  return (found) => {
+  return () => {
     stdout.write = write;
-    console.log(JSON.stringify(found));
+  };
+}
+
+/** Prints what a command with `--json` has found, and nothing else on standard output; null without it. */
+export function jsonPrinter({ flags }: Pick<Arguments, 'flags'>): ((found: object) => void) | null {
+  if (!flags.has('json')) return null;
+  const free = keepOutputFree();
+  return (found) => {
+    free();
+    console.log(machineJson(found));
   };
 }
 
@@ -223,6 +228,11 @@ function unknownOption(rawName: string, specs: readonly OptionSpec[]): UsageErro
   return new UsageError(`There is no option '${rawName}'.${didYouMean(rawName, names)}`);
 }
 
+/** A word of a command line as a shell takes it. */
+export function shellWord(word: string): string {
+  return /^[\w./:@%+=,-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
+}
+
 /**
  * The folder that `--out` names. Throws a {@link UsageError} if nothing can be written there: before the work is done,
  * not after it. The folder that is used without the option is not looked at: mostly there is nothing to write.
@@ -254,7 +264,7 @@ export function writeFound(folder: string, name: string, text: string): string |
     moveOver(draft, file);
     return file;
   } catch (error) {
-    console.error(`signalbox: '${escaped(file)}' could not be written: ${describeThrown(error).message}`);
+    console.error(`signalbox: '${escaped(file)}' could not be written: ${escaped(describeThrown(error).message)}`);
     if (existsSync(draft)) rmSync(draft);
     return null;
   }

@@ -4,7 +4,7 @@ import { findJsonError } from '../../mcp/config/config-file.ts';
 import type { McpHub, McpToolEntry } from '../../mcp/hub.ts';
 import { terminalElicit } from '../../mcp/questions/terminal-elicit.ts';
 import type { McpProgress } from '../../mcp/wire/link.ts';
-import { escaped } from '../../output/console/escaped.ts';
+import { escaped, machineJson } from '../../output/console/escaped.ts';
 import { openTerminal } from '../../output/console/terminal.ts';
 import type { ToolResult } from '../../tools/result.ts';
 import { EXIT_CODE, UsageError } from '../command/command.ts';
@@ -31,7 +31,7 @@ export async function listServers(
   options: Trying & { readonly json: boolean },
 ): Promise<number> {
   const rows = await withServers(entries, options, async (hub) => entries.map((entry) => rowOf(entry, hub)));
-  if (options.json) console.log(JSON.stringify(rows));
+  if (options.json) console.log(machineJson(rows));
   else {
     print(rows.map((row) => serverCells(row, options.at)));
     if (rows.length === 0) console.error('No server is configured.');
@@ -104,7 +104,7 @@ export async function listTools(
 ): Promise<number> {
   return withServers(entries, options, async (hub) => {
     const tools = hub.tools();
-    if (options.json) console.log(JSON.stringify(tools.map(described)));
+    if (options.json) console.log(machineJson(tools.map(described)));
     else print(tools.length === 0 ? [['No tools.']] : tools.map(toolCells));
     const complaints = complaintsOf(entries, hub, options.at);
     for (const complaint of complaints) complain(complaint);
@@ -167,7 +167,7 @@ export async function callByHand(
     const connection = hub.server(call.server);
     if (connection === null || complaints.length > 0) return EXIT_CODE.failed;
     const result = await connection.callTool(toolName(hub, call), args, { onProgress: showProgress });
-    if (options.json) console.log(JSON.stringify(result));
+    if (options.json) console.log(machineJson(result));
     else show(result);
     return result.status === 'error' ? EXIT_CODE.failed : EXIT_CODE.answered;
   });
@@ -192,7 +192,7 @@ function toolName(hub: McpHub, { server, tool }: TypedCall): string {
   if (found !== undefined) return found.tool.name;
   const names = tools.map((entry) => entry.tool.name);
   const known = names.length === 0 ? 'It has none.' : `It has: ${names.join(', ')}.`;
-  throw new UsageError(escaped(`the server '${server}' has no tool '${tool}'.${didYouMean(tool, names)} ${known}`));
+  throw new UsageError(`the server '${server}' has no tool '${tool}'.${didYouMean(tool, names)} ${known}`);
 }
 
 /** A line for each progress message, if a person sees it. */

@@ -1,4 +1,4 @@
-import { type Arguments, type Command, UsageError } from '../command/command.ts';
+import { type Arguments, type Command, UsageError, shellWord } from '../command/command.ts';
 import { endAtSignals } from '../command/interrupts.ts';
 import { didYouMean } from '../../json/nearest-name.ts';
 
@@ -54,7 +54,7 @@ export const mcpCommand: Command = {
 
 async function act(action: Action, args: Arguments): Promise<number> {
   // Loaded only now: help and wrong usage need none of it.
-  const { chooseMcpFile, pickEntries, shellWord, readMcpEntries } = await import('./mcp-servers.ts');
+  const { chooseMcpFile, pickEntries, readMcpEntries } = await import('./mcp-servers.ts');
   const given = args.values.get('mcp');
   const at = given === undefined ? '' : ` --mcp ${shellWord(given)}`;
   const options = { timeoutMs: readTimeout(args.values.get('timeout')), json: args.flags.has('json'), at };

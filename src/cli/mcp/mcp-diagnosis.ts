@@ -5,7 +5,8 @@ import { existsSync } from 'node:fs';
 import { delimiter, resolve } from 'node:path';
 import type { JsonObject } from '../../json/json.ts';
 import { endsOf } from '../../mcp/wire/faults.ts';
-import { shellWord, type UsableEntry } from './mcp-servers.ts';
+import { shellWord } from '../command/command.ts';
+import type { UsableEntry } from './mcp-servers.ts';
 
 /** One thing that is wrong with a server, in words for a person and with a kind for programs. */
 export interface Finding {
@@ -187,7 +188,7 @@ export function diagnoseStart({ entry, env, error }: Symptoms): Finding {
     'command-not-startable',
     `The command '${config.command}' is there but could not be started (${typeof errno === 'string' ? errno : 'unknown'}).`,
     errno === 'EACCES'
-      ? `Is it a program, and may you run it? chmod +x ${config.command}. A script for an interpreter is an argument: "command": "node", "args": ["${config.command}"].`
+      ? `Is it a program, and may you run it? chmod +x ${shellWord(config.command)}. A script for an interpreter is an argument: "command": "node", "args": [${JSON.stringify(config.command)}].`
       : 'Start it by hand in a terminal to see what the system says.',
   );
 }
@@ -291,8 +292,9 @@ function withheld(config: Symptoms['entry']['config'], env: Symptoms['env']): st
   return ` Not passed on, because a password stands in it: ${names.join(', ')}. If it needs that, write "env": { ${entries} }.`;
 }
 
-/** As it stands in the file, with variables unexpanded: it is safe to show. */
+/** As it stands in the file: safe to show, since a variable is expanded by the shell alone. */
 function commandLine(config: Symptoms['entry']['config']): string {
   if (!('command' in config)) return '';
-  return [config.command, ...(config.args ?? [])].map(shellWord).join(' ');
+  const words = [config.command, ...(config.args ?? [])];
+  return words.map((word) => (/^(?:[\w./:@%+=,-]|\$\{\w+\})+$/.test(word) ? word : shellWord(word))).join(' ');
 }

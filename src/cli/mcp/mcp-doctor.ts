@@ -4,7 +4,7 @@ import { DEFAULT_MCP_LIMITS } from '../../mcp/config/server-limits.ts';
 import { createMcpConnection } from '../../mcp/create-connection.ts';
 import { endsOf } from '../../mcp/wire/faults.ts';
 import { METHOD_NOT_FOUND } from '../../mcp/wire/faults.ts';
-import { escaped } from '../../output/console/escaped.ts';
+import { escaped, machineJson } from '../../output/console/escaped.ts';
 import { openTerminal } from '../../output/console/terminal.ts';
 import { EXIT_CODE } from '../command/command.ts';
 import type { Trying, McpEntry, UsableEntry, WrongEntry } from './mcp-servers.ts';
@@ -30,7 +30,7 @@ export async function examineServers(
   options: Trying & { readonly json: boolean },
 ): Promise<number> {
   const reports = await Promise.all(entries.map((entry) => examine(entry, options)));
-  if (options.json) console.log(JSON.stringify(reports));
+  if (options.json) console.log(machineJson(reports));
   else if (reports.length === 0) console.log('No server is configured.');
   else {
     const columns = openTerminal(process.stdout).columns();

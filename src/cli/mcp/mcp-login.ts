@@ -2,9 +2,9 @@ import { createInterface } from 'node:readline';
 import { openBrowser } from '../../inspector/server/open-browser.ts';
 import type { McpConnection } from '../../mcp/connection-types.ts';
 import { createMcpConnection } from '../../mcp/create-connection.ts';
-import { escaped } from '../../output/console/escaped.ts';
-import { UsageError, EXIT_CODE } from '../command/command.ts';
-import { complain, type McpEntry, shellWord, type UsableEntry } from './mcp-servers.ts';
+import { escaped, machineJson } from '../../output/console/escaped.ts';
+import { UsageError, EXIT_CODE, shellWord } from '../command/command.ts';
+import { complain, type McpEntry, type UsableEntry } from './mcp-servers.ts';
 import { print } from './mcp-actions.ts';
 
 /** How a person signs in. */
@@ -27,10 +27,11 @@ export async function logIn(entries: readonly McpEntry[], { json, browser }: Log
     if (line.trim() !== '' && !connection.answerLogin(line.trim()))
       console.error('No sign-in waits for this address. Paste the whole address.');
   });
+  const shown = escaped(connection.name);
   connection.on('mcp.changed', ({ step }) => {
     const { pendingLogin } = connection;
     if (step !== 'AWAITING_USER' || pendingLogin === null) return;
-    console.error(`Open this address to sign in at '${connection.name}':\n\n${pendingLogin.url}\n`);
+    console.error(`Open this address to sign in at '${shown}':\n\n${pendingLogin.url}\n`);
     const then = pendingLogin.answer === 'paste' ? 'Then paste' : 'If your browser is on another machine, then paste';
     console.error(`${then} the final address here, and press Enter.`);
     if (browser && process.stderr.isTTY) openBrowser(pendingLogin.url);
@@ -38,8 +39,8 @@ export async function logIn(entries: readonly McpEntry[], { json, browser }: Log
   try {
     const signedIn = await connection.login();
     const error = connection.error;
-    if (json) console.log(JSON.stringify({ server: connection.name, signedIn, ...(await statusOf(connection)) }));
-    else if (signedIn) console.log(`Signed in at '${connection.name}'.`);
+    if (json) console.log(machineJson({ server: connection.name, signedIn, ...(await statusOf(connection)) }));
+    else if (signedIn) console.log(`Signed in at '${shown}'.`);
     if (!signedIn) console.error(escaped(error?.message ?? `Nobody signed in at '${connection.name}'.`));
     return signedIn ? EXIT_CODE.answered : EXIT_CODE.failed;
   } finally {
@@ -55,9 +56,10 @@ export async function logOut(entries: readonly McpEntry[], { json }: LoginOption
   const connection = connectionOf(entries);
   const before = await connection.loginStatus();
   await connection.logout();
-  if (json) console.log(JSON.stringify({ server: connection.name, signedIn: false }));
-  else if (before?.signedIn !== true) console.log(`Nobody was signed in at '${connection.name}'.`);
-  else console.log(`The tokens for '${connection.name}' were deleted here. They were not revoked at the server.`);
+  const shown = escaped(connection.name);
+  if (json) console.log(machineJson({ server: connection.name, signedIn: false }));
+  else if (before?.signedIn !== true) console.log(`Nobody was signed in at '${shown}'.`);
+  else console.log(`The tokens for '${shown}' were deleted here. They were not revoked at the server.`);
   return EXIT_CODE.answered;
 }
 
@@ -71,7 +73,7 @@ export async function showStatus(entries: readonly McpEntry[], { json, at }: Log
     })),
   );
   const off = entries.flatMap(({ kind, name }) => (kind === 'disabled' ? [[name, 'DISABLED']] : []));
-  if (json) console.log(JSON.stringify(rows));
+  if (json) console.log(machineJson(rows));
   else print([...rows.map((row) => cellsOf(row, at)), ...off]);
   const wrong = entries.filter((entry) => entry.kind === 'wrong');
   for (const { error } of wrong) complain(error.message);

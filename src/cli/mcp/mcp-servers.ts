@@ -5,7 +5,7 @@ import { readMcpConfigEntries } from '../../mcp/config/config-file.ts';
 import { missingVariables } from '../../mcp/config/environment-variables.ts';
 import { readMcpServer } from '../../mcp/config/read-config.ts';
 import { type Environment } from '../../models/endpoint/environment.ts';
-import { UsageError } from '../command/command.ts';
+import { UsageError, shellWord } from '../command/command.ts';
 import { didYouMean } from '../../json/nearest-name.ts';
 import type { McpElicit } from '../../mcp/config/answers.ts';
 import { type McpHub, createMcpHub } from '../../mcp/hub.ts';
@@ -157,11 +157,6 @@ export function absenceOf(
 ): string {
   if (error.code !== 'login-required') return error.message;
   return `Nobody is signed in at '${server}': signalbox mcp login ${shellWord(server)}${at}`;
-}
-
-/** A word of a command line as a shell takes it. */
-export function shellWord(word: string): string {
-  return /^[\w./:@%+=,${}-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 }
 
 function whyAbsent(entry: McpEntry, hub: McpHub, at: string): string | null {

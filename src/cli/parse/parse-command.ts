@@ -1,3 +1,4 @@
+import { machineJson } from '../../output/console/escaped.ts';
 import { openTerminal } from '../../output/console/terminal.ts';
 import { type Command, UsageError, EXIT_CODE } from '../command/command.ts';
 
@@ -33,7 +34,7 @@ export const parseCommand: Command = {
       throw new UsageError('--tools is about replies and --schema about values: give one of them.');
     }
     // Loaded only now: help and wrong usage need none of it.
-    const { machineJson, readParseInput, readParseSchema, readingOf, readingText } = await import('./parse-reading.ts');
+    const { readParseInput, readParseSchema, readingOf, readingText } = await import('./parse-reading.ts');
     const schema = schemaFile === undefined ? undefined : readParseSchema(schemaFile);
     const reading = readingOf(await readParseInput(file), { tools, schema });
     if (flags.has('json')) console.log(machineJson(reading.recovered));

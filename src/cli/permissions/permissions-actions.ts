@@ -1,4 +1,4 @@
-import { escaped } from '../../output/console/escaped.ts';
+import { escaped, machineJson } from '../../output/console/escaped.ts';
 import {
   type AgentPermissions,
   NO_PERMISSIONS,
@@ -19,7 +19,7 @@ export function listPermissions({ path, agent }: PermissionsPlace, how: { readon
     .filter(([, { tools, serverTools }]) => tools.size + serverTools.length > 0)
     .filter(([name]) => agent === undefined || name === agent)
     .toSorted(([a], [b]) => (a < b ? -1 : 1));
-  if (how.json) console.log(JSON.stringify(jsonOf(path, kept)));
+  if (how.json) console.log(machineJson(jsonOf(path, kept)));
   else if (kept.length === 0) console.log(nothingText(path, agent));
   else console.log([`Always allowed, as kept in ${escaped(path)}:`, ...kept.map(agentText)].join('\n'));
   return EXIT_CODE.answered;
@@ -86,7 +86,7 @@ function ownerOf({ path, agent }: PermissionsPlace) {
   const permissions = readPermissions(path, warnOfPermissions);
   const all = [...permissions].flatMap(([name, tools]) => (namesOf(tools).length === 0 ? [] : [name])).toSorted();
   if (agent === undefined && all.length > 1)
-    throw new UsageError(`several agents have permissions: ${escaped(all.join(', '))}. Say whose with --agent.`);
+    throw new UsageError(`several agents have permissions: ${all.join(', ')}. Say whose with --agent.`);
   const name = agent ?? all[0];
   return name === undefined ? null : { name, tools: namesOf(permissions.get(name) ?? NO_PERMISSIONS), all };
 }
@@ -118,5 +118,5 @@ interface PermissionsPlace {
 
 /** Reports on standard error what is wrong with the file, and continues. */
 function warnOfPermissions({ message }: PermissionWarning): void {
-  console.error(`signalbox permissions: ${message}`);
+  nothing(message);
 }

@@ -8,7 +8,7 @@ import { type AgentChoices, readAgentChoices } from '../agent/agent-flags.ts';
 import { type ChosenJournal, makeAgent } from '../agent/make-agent.ts';
 import { answerOnConsole, reportEnd, runOnce } from '../agent/run-once.ts';
 import { type Arguments, EXIT_CODE, UsageError } from '../command/command.ts';
-import { escaped } from '../../output/console/escaped.ts';
+import { escaped, machineJson } from '../../output/console/escaped.ts';
 import { openRuns, readCount, type RunsPlace, wholeRunId } from './kept-runs.ts';
 import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -123,7 +123,7 @@ export async function recoverKeptRuns(args: Arguments): Promise<number> {
     await cli.close();
   }
   ended.push(...[...refused].map(([runId, error]) => ({ runId, status: 'refused', error })));
-  if (json) console.log(JSON.stringify(ended));
+  if (json) console.log(machineJson(ended));
   else if (ended.length === 0)
     console.log(`No run of the agent '${cli.agent.name}' in ${escaped(place.path)} needs to be recovered.`);
   else

@@ -8,7 +8,7 @@ import { isLocked } from '../../journal/stores/run-lock.ts';
 import { isJsonObject } from '../../json/json.ts';
 import { moveOver } from '../../security/folders.ts';
 import type { Transition } from '../../machines/events/run-events.ts';
-import { escaped } from '../../output/console/escaped.ts';
+import { escaped, machineJson } from '../../output/console/escaped.ts';
 import { type Paint, painter } from '../../output/console/paint.ts';
 import { openTerminal } from '../../output/console/terminal.ts';
 import { type Arguments, EXIT_CODE, UsageError } from '../command/command.ts';
@@ -44,7 +44,7 @@ export async function diffRecordings({ values, flags, positionals: [a = '', b = 
   const differences = compareRecordings(left.recording, right.recording);
   const verdict = verdictOn(left.recording, right.recording, differences.length);
   const same = verdict === 'same';
-  if (flags.has('json')) console.log(JSON.stringify({ same, verdict, differences }));
+  if (flags.has('json')) console.log(machineJson({ same, verdict, differences }));
   else if (same) console.log('same\nThey are the same, except for times, run ids and seeds.');
   else {
     const table = textTable([['', left.name, right.name], ...factsOf(left.recording, right.recording)]);
@@ -136,7 +136,7 @@ export function replayFile({ text }: NamedRecording, { json }: { readonly json: 
   let count = 0;
   const print = (transition: Transition): void => {
     count += 1;
-    console.log(json ? JSON.stringify(transition) : transitionText(transition, paint));
+    console.log(json ? machineJson(transition) : transitionText(transition, paint));
   };
   const played = playRecording(recording, ({ transition }) => {
     if (transition !== null) print(transition);

@@ -2,7 +2,7 @@ import { ReplayDivergenceError } from '../../journal/replay/divergence.ts';
 import { RecordingError } from '../../journal/format/journal-error.ts';
 import { lineNumber, readRecording } from '../../journal/format/recording.ts';
 import { transitions } from '../../journal/replay/replay.ts';
-import { escaped } from '../../output/console/escaped.ts';
+import { escaped, machineJson } from '../../output/console/escaped.ts';
 import { type Arguments, EXIT_CODE } from '../command/command.ts';
 import { counted } from '../../terminal/text-width.ts';
 import { readRecordingOf } from './kept-runs.ts';
@@ -30,7 +30,7 @@ export async function validateRecordings({ values, flags, positionals }: Argumen
   for (const file of positionals)
     // A run of ours may be large: one at a time in memory.
     verdicts.push(verdictOf(file, (await readRecordingOf(file, values.get('in'))).text));
-  if (flags.has('json')) console.log(JSON.stringify(verdicts.length === 1 ? verdicts[0] : verdicts));
+  if (flags.has('json')) console.log(machineJson(verdicts.length === 1 ? verdicts[0] : verdicts));
   else console.log(verdicts.map(verdictText).join('\n'));
   return verdicts.every(({ valid }) => valid) ? EXIT_CODE.answered : EXIT_CODE.failed;
 }

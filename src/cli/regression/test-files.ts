@@ -67,8 +67,11 @@ export async function writeTest(test: TestText, place: TestPlace): Promise<reado
 function testText({ title, uses, recording, body }: TestText, place: TestPlace): string {
   const { module, exported, folder, runner } = place;
   const path = relative(resolve(folder), resolve(module)).split(sep).join('/');
-  const from = quoted(path.startsWith('.') ? path : `./${path}`);
-  const imported = exported === 'default' ? 'agent' : exported === 'agent' ? '{ agent }' : `{ ${exported} as agent }`;
+  // Node reads a URL there, Vitest a path.
+  const address = runner === 'node' ? path.replaceAll(/[%#?]/g, encodeURIComponent) : path;
+  const from = quoted(address.startsWith('.') ? address : `./${address}`);
+  const name = /^[\p{ID_Start}$_][\p{ID_Continue}$]*$/u.test(exported) ? exported : quoted(exported);
+  const imported = exported === 'default' ? 'agent' : exported === 'agent' ? '{ agent }' : `{ ${name} as agent }`;
   const simulated = uses.includes('simulation') ? ', { simulation }' : '';
   return [
     ...(runner === 'node' ? ["import assert from 'node:assert/strict';"] : []),
@@ -78,7 +81,7 @@ function testText({ title, uses, recording, body }: TestText, place: TestPlace):
     ...(runner === 'vitest' ? ["import { expect, test } from 'vitest';"] : []),
     simulated === '' || exported === 'default'
       ? `import ${imported}${simulated} from ${from};`
-      : `import { simulation, ${exported} as agent } from ${from};`,
+      : `import { simulation, ${name} as agent } from ${from};`,
     '',
     ...(recording === null
       ? []

@@ -1,5 +1,5 @@
 import type { RunSummary } from '../../journal/format/tally.ts';
-import { escaped } from '../../output/console/escaped.ts';
+import { escaped, machineJson } from '../../output/console/escaped.ts';
 import { type Style, painter } from '../../output/console/paint.ts';
 import { type Terminal, openTerminal } from '../../output/console/terminal.ts';
 import { ellipsized, textWidth } from '../../terminal/text-width.ts';
@@ -16,7 +16,7 @@ export async function listRuns({ values, flags }: Arguments): Promise<number> {
   const { path, store } = place;
   const query = await readQuery(values, place);
   const runs = await store.list(query);
-  if (flags.has('json')) console.log(JSON.stringify(runs));
+  if (flags.has('json')) console.log(machineJson(runs));
   else if (runs.length === 0)
     console.log(
       `No runs in ${escaped(path)}${Object.values(query).some((value) => value !== undefined) ? ' match' : ''}.`,
@@ -120,7 +120,7 @@ export async function pruneRuns({ values, flags }: Arguments): Promise<number> {
   const removed: string[] = [];
   for (const { runId } of beyond(await store.list(), { maxRuns, maxAgeDays }))
     if (dryRun || (await isRemoved(store, runId))) removed.push(runId);
-  if (flags.has('json')) console.log(JSON.stringify({ removed }));
+  if (flags.has('json')) console.log(machineJson({ removed }));
   else console.log(removedText(removed, dryRun));
   return EXIT_CODE.answered;
 }
@@ -162,7 +162,7 @@ export async function repairRun({ values, flags, positionals: [runId = ''] }: Ar
     console.error(`There is no run '${escaped(runId)}' in ${escaped(path)}.`);
     return EXIT_CODE.failed;
   }
-  console.log(flags.has('json') ? JSON.stringify({ runId, ...repaired }) : repairedText(runId, repaired));
+  console.log(flags.has('json') ? machineJson({ runId, ...repaired }) : repairedText(runId, repaired));
   return EXIT_CODE.answered;
 }
 

@@ -8,6 +8,7 @@ import {
   EXIT_CODE,
   jsonPrinter,
   outFolder,
+  shellWord,
   wholeNumber,
 } from '../command/command.ts';
 import { takeInterrupts } from '../command/interrupts.ts';
@@ -56,9 +57,11 @@ export const simulateCommand: Command = {
     { name: 'json', help: 'Print what was found as one JSON object.' },
   ],
   async run(args) {
-    const [file, ...rest] = args.positionals;
-    if (file === undefined) throw new UsageError('the module to simulate is missing.');
+    const [named, ...rest] = args.positionals;
+    if (named === undefined) throw new UsageError('the module to simulate is missing.');
     if (rest.length > 0) throw new UsageError(`one module is simulated, and there are ${args.positionals.length}.`);
+    // In the command that repeats a failure, and in that of a thread, a dash would begin an option.
+    const file = named.replace(/^-/, './-');
     const given = { ...(await readSimulated(args)), ...readSeeds(args) };
     const jobs = wholeNumber(args, 'jobs') ?? 1;
     // Loaded only now: help and wrong usage need none of it.
@@ -95,7 +98,7 @@ export const simulateCommand: Command = {
     if (found === null) return EXIT_CODE.failed;
     const files = writeFailures(found, folder);
     const words = [file, ...givenIn(args, [...OWN_TO_THREADS, 'max-seconds'])];
-    const command = ['signalbox simulate', ...words.map(quoted)];
+    const command = ['signalbox simulate', ...words.map(shellWord)];
     printJson?.({ ...found, stopped, files });
     if (printJson === null) console.log(foundText(found, files, command.join(' ')));
     if (stopped) return EXIT_CODE.cancelled;
@@ -158,11 +161,9 @@ async function readFaults({ values }: Arguments): Promise<readonly FaultName[] |
 
 /** The options that were given with a value, but for some. */
 function givenIn({ values }: Arguments, without: readonly string[]): readonly string[] {
-  return [...values].flatMap(([name, value]) => (without.includes(name) ? [] : [`--${name}`, value]));
-}
-
-function quoted(word: string): string {
-  return /^[\w.,/-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
+  return [...values].flatMap(([name, value]) =>
+    without.includes(name) ? [] : value.startsWith('-') ? [`--${name}=${value}`] : [`--${name}`, value],
+  );
 }
 
 function foundText(found: Simulation, files: readonly (string | null)[], command: string): string {
@@ -193,7 +194,7 @@ function failureLines(failure: SimulatedFailure, file: string | null, command: s
     `FAILED ${check}: ${escaped(reason)}`,
     `  ${counted(count, 'seed')}, the first ${seed}; ${counted(records.found, 'record')}, shrunk to ${records.left}. What is left:`,
     ...(drawn.length === 0 ? ['    no fault at all'] : drawn.map((says) => `    ${escaped(says)}`)),
-    ...(file === null ? [] : [`  The recording: ${file}`]),
-    `  To repeat it: ${command} --seed ${seed}`,
+    ...(file === null ? [] : [`  The recording: ${escaped(file)}`]),
+    `  To repeat it: ${escaped(command)} --seed ${seed}`,
   ];
 }

@@ -181,9 +181,9 @@ function violationLines(
   return [
     '',
     ...said,
-    `  in ${state}, reached by this shortest path:`,
+    `  in ${escaped(state)}, reached by this shortest path:`,
     ...way,
-    ...(file === null ? [] : [`  The counterexample is a recording: ${file}`]),
+    ...(file === null ? [] : [`  The counterexample is a recording: ${escaped(file)}`]),
   ];
 }
 

@@ -17,3 +17,11 @@ function visible(character: string): string {
   if (code < 0x20) return String.fromCharCode(0x2400 + code);
   return code === 0x7f ? '␡' : `<${code.toString(16).padStart(4, '0')}>`;
 }
+
+/** Characters that `JSON.stringify` leaves alone and a terminal interprets. */
+const OBEYED = /[\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
+
+/** A value as JSON on one line, harmless for a terminal: what a terminal would obey is written as an escape. */
+export function machineJson(value: object | undefined): string {
+  return JSON.stringify(value).replace(OBEYED, (found) => `\\u${found.charCodeAt(0).toString(16).padStart(4, '0')}`);
+}
