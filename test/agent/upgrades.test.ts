@@ -303,6 +303,9 @@ describe('a run whose prompt is made by code', () => {
   test('asks the code of now while the version is the same', async () => {
     const { resumed } = await parked(says('Old'));
     expect((await resumed(says('New'))).prompt).toBe('New 3.');
+    const other = await parked(says('Old'));
+    const more = { ...says('New'), tools: [...other.tools, fakeTool('smell')] };
+    expect((await other.resumed(more)).prompt).toBe('New 3.');
   });
 
   test('keeps what the old code returned last where the version is another', async () => {

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { createAgent } from '../../src/agent/create-agent.ts';
 import type { ModelReply } from '../../src/actors/model.ts';
 import type { AgentOptions } from '../../src/agent/options/agent-options.ts';
+import { readRecording } from '../../src/journal/format/recording.ts';
 import { fork } from '../../src/journal/replay/fork.ts';
 import { memoryJournal } from '../../src/journal/stores/memory.ts';
 import { replay } from '../../src/journal/replay/replay.ts';
@@ -76,6 +77,15 @@ describe('fork', () => {
     expect(messages).toContain('a fox');
     expect(messages).toContain('fish');
     expect(messages).not.toContain('a cat');
+  });
+
+  test('is as old as the shared part, so that a wait that began in it is over when it would have been', async () => {
+    const { head, lines } = readRecording(await recorded());
+    const aged = [head, ...lines.map((line) => (line.t === 'run' ? line : { ...line, at: 60_000 }))];
+    const { agent } = forking(['A minute later.']);
+    const run = fork(aged, agent, { at: 7 });
+    await run;
+    expect(Date.parse(readRecording(run.recording()).head.at)).toBeLessThanOrEqual(Date.now() - 60_000);
   });
 
   test('asks another question, with another prompt and another model', async () => {
