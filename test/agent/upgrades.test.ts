@@ -249,6 +249,45 @@ describe('a run that is resumed by other code', () => {
     expect(names).toEqual(['pay', 'look']);
   });
 
+  test('goes on where an agent below has lost an MCP server, and with an open call of one that is not there', async () => {
+    const clerk = (mcpServers: AgentOptions['mcpServers'] = {}) =>
+      createAgent({ name: 'clerk', description: 'Files.', model: scriptedModel([]), mcpServers, silent: true });
+    const below = await parked({ children: [clerk({ lab: hostileEntry() })] });
+    expect((await below.resumed({ children: [clerk()], onUpgrade: 'refuse' })).result.status).toBe('answered');
+
+    const journal = memoryJournal();
+    const asking = { ...V1, journal, defaultPolicy: 'confirm' } as const;
+    const first = createAgent({
+      ...asking,
+      mcpServers: { lab: hostileEntry() },
+      model: scriptedModel([calls(['lab_echo', { say: 'yes' }])]),
+    });
+    const { runId, reason } = await first.run('Say yes.', { park: true });
+    expect(reason).toBe('parked');
+    const later = createAgent({ ...asking, tools: [look()], model: scriptedModel(['Unsaid.']) });
+    await later.approve(runId, 'c1');
+    expect(await later.resume(runId)).toMatchObject({ result: 'Unsaid.', errorHistory: [{ tool: 'lab_echo' }] });
+  });
+
+  test('is refused where the tool of an open call two agents below is gone', async () => {
+    const journal = memoryJournal();
+    const common = { silent: true, confirm: 'wait', description: 'Helps.' } as const;
+    const root = (tools: FakeTool[], replies: readonly ScriptedReply[] = []) => {
+      const [above, between, below] = replies.map((reply) => scriptedModel([reply]));
+      const model = scriptedModel([]);
+      const cashier = createAgent({ ...common, name: 'cashier', tools, model: below ?? model });
+      const office = createAgent({ ...common, name: 'office', children: [cashier], model: between ?? model });
+      return createAgent({ ...V1, journal, children: [office], model: above ?? model });
+    };
+    const asks = [
+      calls(['office', { task: 'Pay.' }]),
+      calls(['cashier', { task: 'Pay.' }]),
+      calls(['pay', { euros: 7 }]),
+    ];
+    const { runId } = await root([pay()], asks).run('Pay.', { park: true });
+    await expect(root([look()]).resume(runId)).rejects.toThrow("of the tool 'pay' is open, and the tool is gone");
+  });
+
   test('is ended by any code', async () => {
     const { runId, agentOf, journal } = await parked();
     const { agent } = agentOf({ ...V2, tools: [], onUpgrade: 'refuse' });
