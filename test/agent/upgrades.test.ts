@@ -88,18 +88,21 @@ describe('a run that is resumed by other code', () => {
   });
 
   test('keeps its tools too with `recorded`, whatever becomes of those of the agent', async () => {
-    const { resumed, tools } = await parked();
+    const { agentOf, runId, tools } = await parked();
     const [, ...others] = tools;
     const more = { ...V2, tools: [...others, pay(CENTS), fakeTool('smell')], onUpgrade: 'recorded' } as const;
-    const { prompt, names, result, agent } = await resumed(more, [
+    const { agent, model } = agentOf(more, [
       () => {
         agent.tools.register(fakeTool('hear'));
         return calls(['look']);
       },
-      ({ tools: offered = [] }) => offered.map(({ name }) => name).join(' '),
+      'Done.',
     ]);
-    expect([prompt, names]).toEqual(['Be brief.', ['pay', 'look']]);
-    expect(result.result).toBe('pay look make_plan');
+    await agent.approve(runId, 'c2');
+    expect(await agent.resume(runId)).toMatchObject({ result: 'Done.' });
+    expect(model.requests.map(({ messages }) => messages[0]?.content)).toEqual(['Be brief.', 'Be brief.']);
+    for (const { tools: offered = [] } of model.requests)
+      expect(offered.map(({ name }) => name)).toEqual(['pay', 'look', 'make_plan']);
   });
 
   test('keeps the tools of agents below with `recorded`, and takes over what has become stricter about them', async () => {
