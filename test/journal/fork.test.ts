@@ -23,7 +23,7 @@ async function recorded(options: AgentOptions = {}) {
   return run.recording();
 }
 
-function forking(replies: readonly string[], more: AgentOptions = {}) {
+function forking(replies: Parameters<typeof scriptedModel>[0], more: AgentOptions = {}) {
   const tools = [fakeTool('look', ['a dog']), fakeTool('smell', ['smoke'])];
   const model = scriptedModel(replies);
   const journal = memoryJournal();
@@ -137,6 +137,23 @@ describe('fork', () => {
     expect(model.requests).toEqual([]);
     expect(tools.flatMap((one) => one.calls)).toEqual([]);
     expect(await journal.list?.({ state: 'ended' })).toHaveLength(3);
+  });
+
+  test('against the rest of the recording, what is new is done with the tools that it began with', async () => {
+    const { agent, model } = forking([
+      () => {
+        agent.tools.register(fakeTool('hear'));
+        return calls(['look', { at: 'the fox' }]);
+      },
+      'A fox.',
+    ]);
+    const outcome = { ok: true, value: { status: 'success', data: 'a fox' } } as const;
+    expect(await fork(await recorded(), agent, { at: 6, outcome, then: 'recorded' })).toMatchObject({
+      result: 'A fox.',
+    });
+    expect(model.requests).toHaveLength(2);
+    for (const { tools: offered = [] } of model.requests)
+      expect(offered.map(({ name }) => name)).toEqual(['look', 'smell', 'make_plan']);
   });
 
   test('an approval of the rest is given again', async () => {
