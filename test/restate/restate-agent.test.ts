@@ -375,6 +375,20 @@ describe.skipIf(missing)('an agent on Restate', () => {
     expect(await client.recording('secret')).not.toContain('hunter2');
   });
 
+  test('what is sent to a run is recorded without its secrets', async () => {
+    const model = modelByTurn(calls(['mail']), 'Mailed.');
+    const { client, endpoint } = await on(mailer({ secrets: ['hunter2-hunter2'], model }).options);
+    await using _ = endpoint;
+    await client.start('told', 'Mail');
+    const callId = await waitingCall(client, 'told', 'mail');
+    await client.send('told', { type: 'steer', text: 'Say hunter2-hunter2.', id: 'm1' });
+    await client.send('told', { type: 'approve', callId });
+    expect(await client.result('told')).toMatchObject({ result: 'Mailed.' });
+    const recording = (await client.recording('told')) ?? '';
+    expect(recording).toMatch(/Say «secret:\d+»\./);
+    expect(recording).not.toContain('hunter2');
+  });
+
   test('a secret that is found by another process after a suspension never gets the mark of one that was found before', async () => {
     const key = (letter: string): string => `sk-${letter.repeat(24)}`;
     const port = await freePort();
