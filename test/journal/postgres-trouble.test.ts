@@ -317,6 +317,41 @@ describe.skipIf(NO_POSTGRES !== '')('postgresJournal on a server that is in its 
     await store.close();
   });
 
+  test('each of many requests to a run is answered once, although each wakes its process', async () => {
+    const schema = await migrated();
+    const [here, there] = [postgresJournal(pool, { schema }), postgresJournal(pool, { schema })];
+    const answered: unknown[] = [];
+    here.requests.serve('run', async (asked) => {
+      answered.push(asked['n']);
+      return { heard: asked['n'] ?? null };
+    });
+    const numbers = Array.from({ length: 12 }, (_, n) => n);
+    const answers = await Promise.all(numbers.map(async (n) => there.requests.ask('run', { n }, 10_000)));
+    expect(answers).toEqual(numbers.map((heard) => ({ heard })));
+    expect(answered.toSorted((a, b) => Number(a) - Number(b))).toEqual(numbers);
+    expect((await pool.query(`select id from ${schema}.requests`)).rows).toEqual([]);
+    await Promise.all([here.close(), there.close()]);
+  });
+
+  test('an answer that the server refuses ends no process', async () => {
+    const schema = await migrated();
+    const refused = Promise.withResolvers<void>();
+    const query = async (statement: pg.QueryConfig) => {
+      if (!statement.text.includes('set answer')) return pool.query(statement);
+      refused.resolve();
+      throw Object.assign(new Error('permission denied'), { code: '42501', severity: 'ERROR' });
+    };
+    const store = postgresJournal({ query }, { schema });
+    const stop = store.requests.serve('run', async () => ({ heard: true }));
+    await pool.query(`insert into ${schema}.requests (id, run_id, request) values ('q', 'run', '{}')`);
+    await refused.promise;
+    // A rejection that nobody handles is told by now.
+    await new Promise((resolve) => setTimeout(resolve, 0));
+    stop();
+    expect((await pool.query(`select answer from ${schema}.requests`)).rows).toEqual([{ answer: null }]);
+    await store.close();
+  });
+
   /** A pool that loses the answer to a statement that was done, with the server, until the returned function is called. */
   const losing = (lost: RegExp) => {
     let [isAway, isOver] = [false, false];
