@@ -333,6 +333,20 @@ describe.skipIf(NO_POSTGRES !== '')('postgresJournal on a server that is in its 
     await Promise.all([here.close(), there.close()]);
   });
 
+  test('a connection for notifications that is lost is replaced, and what came meanwhile is looked for', async () => {
+    const schema = await migrated();
+    const store = postgresJournal(pool, { schema });
+    let heard = 0;
+    const stop = store.changes('run', () => (heard += 1));
+    await expect.poll(() => heard, { timeout: 10_000 }).toBe(1);
+    await pool.query("select pg_terminate_backend(pid) from pg_stat_activity where query = 'listen signalbox'");
+    await expect.poll(() => heard, { timeout: 10_000 }).toBe(2);
+    expect(await payer(store).agent.run('Pay', { runId: 'run' })).toMatchObject({ status: 'answered' });
+    await expect.poll(() => heard).toBeGreaterThan(2);
+    stop();
+    await store.close();
+  });
+
   test('an answer that the server refuses ends no process', async () => {
     const schema = await migrated();
     const refused = Promise.withResolvers<void>();
