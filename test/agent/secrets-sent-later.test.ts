@@ -165,6 +165,16 @@ test('a fork gets no secret of this process in the place of one of another proce
   }
 });
 
+test('the reason of a cancel of a fork is recorded without its secrets, also before it has begun', async () => {
+  const { agent } = keeper({ journal: fileJournal(folder), secrets: [THEIRS] });
+  const run = agent.run('No key.');
+  await run;
+  const forked = fork(run.recording(), agent, { at: 3 });
+  await forked.cancel(`leaked: ${THEIRS}`);
+  expect(await forked).toMatchObject({ status: 'cancelled' });
+  expect(written(forked.runId)).toMatch(/"reason":"leaked: «secret:\d+»"/);
+});
+
 test('what a fork is asked instead has its own marks', async () => {
   const { agent, keep } = keeper({ journal: fileJournal(folder) });
   await agent.run(`Their key is ${THEIRS}.`);

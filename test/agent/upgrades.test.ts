@@ -88,18 +88,21 @@ describe('a run that is resumed by other code', () => {
   });
 
   test('keeps its tools too with `recorded`, whatever becomes of those of the agent', async () => {
-    const { resumed, tools } = await parked();
+    const { agentOf, runId, tools } = await parked();
     const [, ...others] = tools;
     const more = { ...V2, tools: [...others, pay(CENTS), fakeTool('smell')], onUpgrade: 'recorded' } as const;
-    const { prompt, names, result, agent } = await resumed(more, [
+    const { agent, model } = agentOf(more, [
       () => {
         agent.tools.register(fakeTool('hear'));
         return calls(['look']);
       },
-      ({ tools: offered = [] }) => offered.map(({ name }) => name).join(' '),
+      'Done.',
     ]);
-    expect([prompt, names]).toEqual(['Be brief.', ['pay', 'look']]);
-    expect(result.result).toBe('pay look make_plan');
+    await agent.approve(runId, 'c2');
+    expect(await agent.resume(runId)).toMatchObject({ result: 'Done.' });
+    expect(model.requests.map(({ messages }) => messages[0]?.content)).toEqual(['Be brief.', 'Be brief.']);
+    for (const { tools: offered = [] } of model.requests)
+      expect(offered.map(({ name }) => name)).toEqual(['pay', 'look', 'make_plan']);
   });
 
   test('keeps the tools of agents below with `recorded`, and takes over what has become stricter about them', async () => {
@@ -249,6 +252,45 @@ describe('a run that is resumed by other code', () => {
     expect(names).toEqual(['pay', 'look']);
   });
 
+  test('goes on where an agent below has lost an MCP server, and with an open call of one that is not there', async () => {
+    const clerk = (mcpServers: AgentOptions['mcpServers'] = {}) =>
+      createAgent({ name: 'clerk', description: 'Files.', model: scriptedModel([]), mcpServers, silent: true });
+    const below = await parked({ children: [clerk({ lab: hostileEntry() })] });
+    expect((await below.resumed({ children: [clerk()], onUpgrade: 'refuse' })).result.status).toBe('answered');
+
+    const journal = memoryJournal();
+    const asking = { ...V1, journal, defaultPolicy: 'confirm' } as const;
+    const first = createAgent({
+      ...asking,
+      mcpServers: { lab: hostileEntry() },
+      model: scriptedModel([calls(['lab_echo', { say: 'yes' }])]),
+    });
+    const { runId, reason } = await first.run('Say yes.', { park: true });
+    expect(reason).toBe('parked');
+    const later = createAgent({ ...asking, tools: [look()], model: scriptedModel(['Unsaid.']) });
+    await later.approve(runId, 'c1');
+    expect(await later.resume(runId)).toMatchObject({ result: 'Unsaid.', errorHistory: [{ tool: 'lab_echo' }] });
+  });
+
+  test('is refused where the tool of an open call two agents below is gone', async () => {
+    const journal = memoryJournal();
+    const common = { silent: true, confirm: 'wait', description: 'Helps.' } as const;
+    const root = (tools: FakeTool[], replies: readonly ScriptedReply[] = []) => {
+      const [above, between, below] = replies.map((reply) => scriptedModel([reply]));
+      const model = scriptedModel([]);
+      const cashier = createAgent({ ...common, name: 'cashier', tools, model: below ?? model });
+      const office = createAgent({ ...common, name: 'office', children: [cashier], model: between ?? model });
+      return createAgent({ ...V1, journal, children: [office], model: above ?? model });
+    };
+    const asks = [
+      calls(['office', { task: 'Pay.' }]),
+      calls(['cashier', { task: 'Pay.' }]),
+      calls(['pay', { euros: 7 }]),
+    ];
+    const { runId } = await root([pay()], asks).run('Pay.', { park: true });
+    await expect(root([look()]).resume(runId)).rejects.toThrow("of the tool 'pay' is open, and the tool is gone");
+  });
+
   test('is ended by any code', async () => {
     const { runId, agentOf, journal } = await parked();
     const { agent } = agentOf({ ...V2, tools: [], onUpgrade: 'refuse' });
@@ -303,6 +345,9 @@ describe('a run whose prompt is made by code', () => {
   test('asks the code of now while the version is the same', async () => {
     const { resumed } = await parked(says('Old'));
     expect((await resumed(says('New'))).prompt).toBe('New 3.');
+    const other = await parked(says('Old'));
+    const more = { ...says('New'), tools: [...other.tools, fakeTool('smell')] };
+    expect((await other.resumed(more)).prompt).toBe('New 3.');
   });
 
   test('keeps what the old code returned last where the version is another', async () => {

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { createAgent } from '../../src/agent/create-agent.ts';
 import type { ModelReply } from '../../src/actors/model.ts';
 import type { AgentOptions } from '../../src/agent/options/agent-options.ts';
+import { readRecording } from '../../src/journal/format/recording.ts';
 import { fork } from '../../src/journal/replay/fork.ts';
 import { memoryJournal } from '../../src/journal/stores/memory.ts';
 import { replay } from '../../src/journal/replay/replay.ts';
@@ -22,7 +23,7 @@ async function recorded(options: AgentOptions = {}) {
   return run.recording();
 }
 
-function forking(replies: readonly string[], more: AgentOptions = {}) {
+function forking(replies: Parameters<typeof scriptedModel>[0], more: AgentOptions = {}) {
   const tools = [fakeTool('look', ['a dog']), fakeTool('smell', ['smoke'])];
   const model = scriptedModel(replies);
   const journal = memoryJournal();
@@ -78,6 +79,15 @@ describe('fork', () => {
     expect(messages).not.toContain('a cat');
   });
 
+  test('is as old as the shared part, so that a wait that began in it is over when it would have been', async () => {
+    const { head, lines } = readRecording(await recorded());
+    const aged = [head, ...lines.map((line) => (line.t === 'run' ? line : { ...line, at: 60_000 }))];
+    const { agent } = forking(['A minute later.']);
+    const run = fork(aged, agent, { at: 7 });
+    await run;
+    expect(Date.parse(readRecording(run.recording()).head.at)).toBeLessThanOrEqual(Date.now() - 60_000);
+  });
+
   test('asks another question, with another prompt and another model', async () => {
     const { agent, model } = forking(['Yes.'], { instructions: 'Be brief.' });
     expect(await fork(await recorded(), agent, { input: 'Is it a dog?' })).toMatchObject({ result: 'Yes.' });
@@ -127,6 +137,23 @@ describe('fork', () => {
     expect(model.requests).toEqual([]);
     expect(tools.flatMap((one) => one.calls)).toEqual([]);
     expect(await journal.list?.({ state: 'ended' })).toHaveLength(3);
+  });
+
+  test('against the rest of the recording, what is new is done with the tools that it began with', async () => {
+    const { agent, model } = forking([
+      () => {
+        agent.tools.register(fakeTool('hear'));
+        return calls(['look', { at: 'the fox' }]);
+      },
+      'A fox.',
+    ]);
+    const outcome = { ok: true, value: { status: 'success', data: 'a fox' } } as const;
+    expect(await fork(await recorded(), agent, { at: 6, outcome, then: 'recorded' })).toMatchObject({
+      result: 'A fox.',
+    });
+    expect(model.requests).toHaveLength(2);
+    for (const { tools: offered = [] } of model.requests)
+      expect(offered.map(({ name }) => name)).toEqual(['look', 'smell', 'make_plan']);
   });
 
   test('an approval of the rest is given again', async () => {

@@ -92,6 +92,15 @@ test('the digest of a list is the same whatever lists with its first item were d
   expect(digest([...growing, c])).toBe(digest(JSON.parse(JSON.stringify([a, d, c]))));
 });
 
+test('the digest of what is not frozen is that of what it is now', () => {
+  const open: { of: { at: number }; list: { at: number }[] } = { of: { at: 1 }, list: [{ at: 1 }] };
+  const seen = [digest(open), digest(open.of), digest(open.list)];
+  open.of.at = 2;
+  for (const item of open.list) item.at = 2;
+  expect([digest(open), digest(open.of), digest(open.list)].filter((one) => seen.includes(one))).toEqual([]);
+  expect(digest(open)).toBe(digest(JSON.parse(JSON.stringify(open))));
+});
+
 describe.skipIf(NO_POSTGRES !== '')('a conversation whose runs are in Postgres', () => {
   const talker = (journal: JournalStore) =>
     createAgent({

@@ -77,6 +77,26 @@ describe.each(KINDS)('a run that is migrated in a journal of the kind %s', (kind
   });
 });
 
+test('a run in a journal that can replace none is removed and begun again, with its secrets', async () => {
+  const store = memoryJournal();
+  await put(store, await ofOtherVersion());
+  store.secrets?.keep('one', { '«secret:1»': 'a-key' });
+  const take: JournalStore['take'] = async (runId) => {
+    const taken = (await store.take?.(runId)) ?? null;
+    if (taken === null) return null;
+    const { replace: _replace, ...sink } = taken.sink;
+    return { ...taken, sink };
+  };
+  const { agent } = payer({ ...store, take }, []);
+  expect(await agent.resume('one', { park: true, migrate })).toMatchObject({ reason: 'parked' });
+  expect(store.secrets?.read('one')).toEqual({ '«secret:1»': 'a-key' });
+  expect(JSON.stringify(await store.read?.('one'))).not.toContain('agent/model#1');
+  expect(await payer(store, []).agent.approve('one', 'c1')).toBe(true);
+  const later = payer(store, ['Done.']);
+  expect(await later.agent.resume('one')).toMatchObject({ result: 'Done.' });
+  expect(later.pay.calls).toHaveLength(1);
+});
+
 test('a run that cannot be written in its new form stays as it was', async () => {
   await using folder = await temporaryFolder();
   await put(openStore('file', folder.path), await ofOtherVersion());

@@ -317,6 +317,113 @@ describe.skipIf(NO_POSTGRES !== '')('postgresJournal on a server that is in its 
     await store.close();
   });
 
+  test('each of many requests to a run is answered once, although each wakes its process', async () => {
+    const schema = await migrated();
+    const [here, there] = [postgresJournal(pool, { schema }), postgresJournal(pool, { schema })];
+    const answered: unknown[] = [];
+    here.requests.serve('run', async (asked) => {
+      answered.push(asked['n']);
+      return { heard: asked['n'] ?? null };
+    });
+    const numbers = Array.from({ length: 12 }, (_, n) => n);
+    const answers = await Promise.all(numbers.map(async (n) => there.requests.ask('run', { n }, 10_000)));
+    expect(answers).toEqual(numbers.map((heard) => ({ heard })));
+    expect(answered.toSorted((a, b) => Number(a) - Number(b))).toEqual(numbers);
+    expect((await pool.query(`select id from ${schema}.requests`)).rows).toEqual([]);
+    await Promise.all([here.close(), there.close()]);
+  });
+
+  test('a connection for notifications that is lost is replaced, and what came meanwhile is looked for', async () => {
+    const schema = await migrated();
+    const store = postgresJournal(pool, { schema });
+    let heard = 0;
+    const stop = store.changes('run', () => (heard += 1));
+    await expect.poll(() => heard, { timeout: 10_000 }).toBe(1);
+    await pool.query("select pg_terminate_backend(pid) from pg_stat_activity where query = 'listen signalbox'");
+    await expect.poll(() => heard, { timeout: 10_000 }).toBe(2);
+    expect(await payer(store).agent.run('Pay', { runId: 'run' })).toMatchObject({ status: 'answered' });
+    await expect.poll(() => heard).toBeGreaterThan(2);
+    stop();
+    await store.close();
+  });
+
+  test('an answer that the server refuses ends no process', async () => {
+    const schema = await migrated();
+    const refused = Promise.withResolvers<void>();
+    const query = async (statement: pg.QueryConfig) => {
+      if (!statement.text.includes('set answer')) return pool.query(statement);
+      refused.resolve();
+      throw Object.assign(new Error('permission denied'), { code: '42501', severity: 'ERROR' });
+    };
+    const store = postgresJournal({ query }, { schema });
+    const stop = store.requests.serve('run', async () => ({ heard: true }));
+    await pool.query(`insert into ${schema}.requests (id, run_id, request) values ('q', 'run', '{}')`);
+    await refused.promise;
+    // A rejection that nobody handles is told by now.
+    await new Promise((resolve) => setTimeout(resolve, 0));
+    stop();
+    expect((await pool.query(`select answer from ${schema}.requests`)).rows).toEqual([{ answer: null }]);
+    await store.close();
+  });
+
+  /** A pool that loses the answer to a statement that was done, with the server, until the returned function is called. */
+  const losing = (lost: RegExp) => {
+    let [isAway, isOver] = [false, false];
+    const query = async (statement: pg.QueryConfig) => {
+      const gone = Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' });
+      if (isAway) throw gone;
+      const answer = await pool.query(statement);
+      isAway = !isOver && lost.test(`${statement.name} ${statement.text}`);
+      if (isAway) throw gone;
+      return answer;
+    };
+    const back = (): void => void ([isAway, isOver] = [false, true]);
+    return { query, back };
+  };
+
+  test('a run is free when the server is there again that went away as soon as the run was taken', async () => {
+    const schema = await migrated();
+    const allow = await refusing(schema, 'new.ended', '53100');
+    const first = payer(postgresJournal(pool, { schema, patienceMs: 300 }));
+    expect(await first.agent.run('Pay', { runId: 'run' })).toMatchObject({ status: 'failed' });
+    await allow();
+    await expect.poll(async () => (await postgresJournal(pool, { schema }).list())[0]?.state).toBe('interrupted');
+    const away = losing(/^signalbox take /);
+    const store = postgresJournal(away, { schema, patienceMs: 1 });
+    const again = payer(store, ['Paid.']);
+    await expect(again.agent.resume('run')).rejects.toMatchObject({ code: 'store-unreachable' });
+    away.back();
+    expect(await again.agent.resume('run')).toMatchObject({ status: 'answered' });
+    await store.close();
+  });
+
+  test('a conversation is free when the server is there again that went away as soon as it was claimed', async () => {
+    const away = losing(/insert into .*names/);
+    const store = postgresJournal(away, { schema: await migrated(), patienceMs: 1 });
+    const { agent } = payer(store);
+    const said = async () => agent.conversation('ann').run('Pay');
+    expect(await said().catch((error: unknown) => ({ error }))).toMatchObject({ error: { code: 'store-unreachable' } });
+    away.back();
+    expect(await said()).toMatchObject({ status: 'answered' });
+    await store.close();
+  });
+
+  test('a run that has ended can be removed where the server went away before its secrets were forgotten', async () => {
+    const schema = await migrated();
+    const away = losing(/delete from .*secrets where/);
+    const store = postgresJournal(away, { schema, patienceMs: 1, leaseMs: 600 });
+    // The process gives signs of life all the time.
+    const release = await store.claim('other');
+    const { agent } = payer(store, [calls(['pay', { key: 'open sesame' }]), 'Paid.']);
+    const run = agent.run('Pay', { runId: 'run' });
+    store.secrets?.keep('run', { '«secret:1»': 'open sesame' });
+    expect(await run).toMatchObject({ status: 'answered' });
+    away.back();
+    await expect.poll(() => store.remove('run').catch(String), { timeout: 10_000 }).toBe(true);
+    await release?.();
+    await store.close();
+  });
+
   test('what the server refuses of one run fails no other that is written beside it', async () => {
     const schema = await migrated();
     await refusing(schema, "new.run_id = 'run-3' and new.ended", 'P0001');

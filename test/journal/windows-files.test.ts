@@ -110,6 +110,10 @@ test('a line that a full disk has cut off is taken back on Windows, but not out 
   });
   expect(await payer(folder.path, [pay]).agent.run('Pay.', { runId: 'two' })).toMatchObject(full);
   expect(fs.readFileSync(path('two'), 'utf8')).toBe(other);
+  // Another writer has added to it meanwhile.
+  fullAfter(2, path('three'), () => fs.appendFileSync(path('three'), other));
+  expect(await payer(folder.path, [pay]).agent.run('Pay.', { runId: 'three' })).toMatchObject(full);
+  expect(fs.readFileSync(path('three'), 'utf8').endsWith(other)).toBe(true);
 });
 
 test('what is left of a run that had not begun is overwritten where Windows cuts off no open file', async () => {

@@ -145,6 +145,26 @@ overOwnTransports(() => {
     expect(requests()).toBe(2);
   });
 
+  test('a request that is aborted on a kept connection is not sent again', async () => {
+    const heard: IncomingMessage[] = [];
+    const asked = Promise.withResolvers<void>();
+    const server = createHttpServer((request, response) => {
+      heard.push(request);
+      if (heard.length !== 2) complete(request, response);
+      else asked.resolve();
+    });
+    const model = modelAt({ baseURL: `http://127.0.0.1:${String(await listen(server))}/v1`, model: 'm' });
+    await ask(model);
+    const controller = new AbortController();
+    const aborted = askInVain(model, { io: { signal: controller.signal } });
+    await asked.promise;
+    controller.abort();
+    expect((await aborted).code).toBe('aborted');
+    for (const _ of [3, 4, 5]) await ask(model);
+    expect(heard).toHaveLength(5);
+    expect(heard[1]?.socket).toBe(heard[0]?.socket);
+  });
+
   test.each([307, 308])('a redirect (%i) within the origin is followed, with body and key', async (status) => {
     const seen: string[] = [];
     const server = createHttpServer((request, response) => {

@@ -11,6 +11,7 @@ import { followRun } from '../../src/journal/run/follow-run.ts';
 import { restateAgent, restateClient } from '../../src/restate/index.ts';
 import { fakeTool } from '../../src/testing/fake-tool.ts';
 import { calls } from '../support/replies.ts';
+import { freePort } from '../support/free-port.ts';
 import { RestateServer, restateBinary } from '../support/restate-server.ts';
 import { cases } from '../support/soak.ts';
 import { clientOf, modelByTurn, served, until, waitingCall } from './served-agent.ts';
@@ -374,21 +375,42 @@ describe.skipIf(missing)('an agent on Restate', () => {
     expect(await client.recording('secret')).not.toContain('hunter2');
   });
 
-  test('a secret that is found after a suspension never gets the mark of one that was found before', async () => {
+  test('what is sent to a run is recorded without its secrets', async () => {
+    const model = modelByTurn(calls(['mail']), 'Mailed.');
+    const { client, endpoint } = await on(mailer({ secrets: ['hunter2-hunter2'], model }).options);
+    await using _ = endpoint;
+    await client.start('told', 'Mail');
+    const callId = await waitingCall(client, 'told', 'mail');
+    await client.send('told', { type: 'steer', text: 'Say hunter2-hunter2.', id: 'm1' });
+    await client.send('told', { type: 'approve', callId });
+    expect(await client.result('told')).toMatchObject({ result: 'Mailed.' });
+    const recording = (await client.recording('told')) ?? '';
+    expect(recording).toMatch(/Say «secret:\d+»\./);
+    expect(recording).not.toContain('hunter2');
+  });
+
+  test('a secret that is found by another process after a suspension never gets the mark of one that was found before', async () => {
     const key = (letter: string): string => `sk-${letter.repeat(24)}`;
-    const find = fakeTool('find', [({ which }) => key(String(which))], { effects: 'idempotent' });
-    const { client, endpoint } = await on(
-      {
+    const port = await freePort();
+    // Another agent knows as little as another process.
+    const serving = async () => {
+      const find = fakeTool('find', [({ which }) => key(String(which))], { effects: 'idempotent' });
+      const agent: Agent = createAgent({
         name: 'finder',
         tools: [find, fakeTool('wait', ['waited'], { policy: 'confirm' })],
         model: modelByTurn(calls(['find', { which: 'a' }]), calls(['wait']), calls(['find', { which: 'b' }]), 'Found.'),
-      },
-      { suspendAfterMs: 200, abortAfterMs: 1000 },
-    );
-    await using _ = endpoint;
+        silent: true,
+        confirm: 'wait',
+      });
+      const service = restateAgent(agent, { suspendAfterMs: 200, abortAfterMs: 1000 });
+      return { client: clientOf(server, service), endpoint: await served(server, [service], { port }) };
+    };
+    const { client, endpoint } = await serving();
     await client.start('found', 'Find them');
     const callId = await waitingCall(client, 'found', 'wait');
     await server.suspended('finder', 'found');
+    await endpoint[Symbol.asyncDispose]();
+    await using _ = (await serving()).endpoint;
     await client.send('found', { type: 'approve', callId });
     expect(await client.result('found')).toMatchObject({ result: 'Found.' });
     const recording = (await client.recording('found')) ?? '';

@@ -166,13 +166,14 @@ class PostgresStore {
   async take(runId: string): Promise<TakenRun | null> {
     const token = crypto.randomUUID();
     await this.#lease.alive();
-    if (!(await this.#runs.take(runId, token, this.#lease.id))) return null;
     const recording = await this.#orRelease(runId, token, async () => {
+      if (!(await this.#runs.take(runId, token, this.#lease.id))) return null;
       const rows = await this.#database.query(null, 'select mark, value from $s.secrets where run_id = $1', [runId]);
       if (rows.length > 0)
         this.#kept.set(runId, Object.fromEntries(rows.map(({ mark, value }) => [String(mark), String(value)])));
       return recordingIn((await linesOf(this.#database, runId)) ?? { lines: [], records: 0 }, runId);
     });
+    if (recording === null) return null;
     const tally = runTally(recording.head, recording.lines);
     const lines = recording.numbers?.at(-1) ?? recording.lines.length + 1;
     const write = lineWriter(recording.payloads, recording.sums ?? null);
@@ -200,8 +201,8 @@ class PostgresStore {
   async repair(runId: string): Promise<RepairedRun | null> {
     const token = crypto.randomUUID();
     await this.#lease.alive();
-    if (!(await this.#runs.take(runId, token, this.#lease.id))) return null;
     return this.#orRelease(runId, token, async () => {
+      if (!(await this.#runs.take(runId, token, this.#lease.id))) return null;
       const stored = await linesOf(this.#database, runId);
       const { recording, repaired } = wholePart(stored?.lines ?? []);
       const tally = runTally(recording.head, recording.lines);
@@ -257,11 +258,14 @@ class PostgresStore {
     });
   }
 
+  /** A run may have been taken although no answer has said so. */
   async #orRelease<T>(runId: string, token: string, work: () => Promise<T>): Promise<T> {
     try {
       return await work();
     } catch (error) {
-      await this.#writer.release(runId, token).catch(() => undefined);
+      const released = this.#writer.release(runId, token).catch(() => undefined);
+      // Where the server cannot be reached, it takes as long again.
+      if (!(error instanceof JournalError)) await released;
       throw error;
     }
   }

@@ -94,24 +94,19 @@ export class PostgresLease {
     const name = keptName(whole);
     const token = crypto.randomUUID();
     await this.alive();
-    const [found] = await this.#database.query(
-      null,
-      'insert into $s.names values ($1, $2, $3) on conflict (name) do update set name = excluded.name returning token, writer',
-      [name, token, this.id],
-    );
-    if (found?.['token'] !== token && !(await this.#takeOver(name, token, found))) return null;
+    // It may be held, or still be, although no answer has said so.
+    const owing = (error: unknown): never => {
+      this.#abandonedNames.set(token, name);
+      this.join(token);
+      throw error;
+    };
+    if (!(await this.#hold(name, token).catch(owing))) return null;
     this.join(token);
     this.#claims.set(name, token);
     return async () => {
       if (!this.leave(token)) return;
       this.#claims.delete(name);
-      try {
-        await this.#free(name, token);
-      } catch (error) {
-        this.#abandonedNames.set(token, name);
-        this.join(token);
-        throw error;
-      }
+      await this.#free(name, token).catch(owing);
     };
   }
 
@@ -127,12 +122,18 @@ export class PostgresLease {
     await this.#database.query(null, 'delete from $s.names where name = $1 and token = $2', [name, token]);
   }
 
-  async #takeOver(name: string, token: string, from: Readonly<Record<string, unknown>> | undefined): Promise<boolean> {
+  async #hold(name: string, token: string): Promise<boolean> {
+    const [found] = await this.#database.query(
+      null,
+      'insert into $s.names values ($1, $2, $3) on conflict (name) do update set name = excluded.name returning token, writer',
+      [name, token, this.id],
+    );
+    if (found?.['token'] === token) return true;
     const taken = await this.#database.query(
       null,
       `update $s.names set token = $2, writer = $3 where name = $1 and token in ($2, $4)
        and (token = $2 or not exists (select 1 from $s.writers w where w.id = $5 and w.until > now())) returning 1`,
-      [name, token, this.id, from?.['token'], from?.['writer']],
+      [name, token, this.id, found?.['token'], found?.['writer']],
     );
     return taken.length > 0;
   }

@@ -48,9 +48,9 @@ export function postgresSink(begun: SinkStart, { lease, writer, histories, forge
   join();
   const close = async (): Promise<void> => {
     if (failed || !lease.leave(token)) return;
-    if (ended) await forget(runId);
     // Nothing was written of a run that has not begun.
-    if (next > 1) await Promise.all([token, ...before].map(async (one) => writer.release(runId, one)));
+    const released = next > 1 ? [token, ...before].map(async (one) => writer.release(runId, one)) : [];
+    await Promise.all([ended ? forget(runId) : null, ...released]);
   };
   const append = async (records: readonly RecordLine[], replaces?: string): Promise<void> => {
     const lines = records.flatMap((record) => write(record).trimEnd().split('\n'));

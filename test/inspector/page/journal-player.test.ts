@@ -2,6 +2,8 @@ import { expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
 import { createAgent } from '../../../src/agent/create-agent.ts';
 import type { Frame } from '../../../src/inspector/frames/protocol.ts';
+import { writtenOutcome } from '../../../src/journal/format/cut-recording.ts';
+import type { RecordLine } from '../../../src/journal/format/record.ts';
 import { JournalPlayer } from '../../../src/inspector/page/player/journal-player.ts';
 import { fakeTool } from '../../../src/testing/fake-tool.ts';
 import { scriptedModel } from '../../../src/testing/scripted-model.ts';
@@ -202,6 +204,9 @@ test('what a check gave is an outcome itself, and is taken as it is written', as
   expect(player.refusal(checked, given)).toBeNull();
   expect(player.refusal(checked, { ok: true, value: given })).toBeNull();
   expect(player.refusal(checked, { n: 7 })).toMatch(/cannot continue/);
+  const record: RecordLine = JSON.parse(lines[checked - 1] ?? '');
+  for (const written of [given, { ok: true, value: given }])
+    expect(writtenOutcome(written, record)).toEqual({ ok: true, value: given });
 });
 
 test('what was learnt of an endpoint, and why it was asked again, is shown live and stays after a reload', async () => {
