@@ -77,7 +77,7 @@ function testText({ title, uses, recording, body }: TestText, place: TestPlace):
     ...(runner === 'node' ? ["import assert from 'node:assert/strict';"] : []),
     ...(recording === null ? [] : ["import { readFileSync } from 'node:fs';"]),
     ...(runner === 'node' ? ["import { test } from 'node:test';"] : []),
-    `import { ${uses.filter((name) => name !== 'simulation').join(', ')} } from 'signalbox/testing';`,
+    `import { ${uses.filter((one) => one !== 'simulation').join(', ')} } from 'signalbox/testing';`,
     ...(runner === 'vitest' ? ["import { expect, test } from 'vitest';"] : []),
     simulated === '' || exported === 'default'
       ? `import ${imported}${simulated} from ${from};`
