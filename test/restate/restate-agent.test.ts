@@ -9,6 +9,7 @@ import { RecordingPlayer } from '../../src/journal/replay/recording-player.ts';
 import { replay, transitions } from '../../src/journal/replay/replay.ts';
 import { followRun } from '../../src/journal/run/follow-run.ts';
 import { restateAgent, restateClient } from '../../src/restate/index.ts';
+import { recover } from '../../src/recovery/recover.ts';
 import { fakeTool } from '../../src/testing/fake-tool.ts';
 import { calls } from '../support/replies.ts';
 import { freePort } from '../support/free-port.ts';
@@ -61,6 +62,24 @@ describe.skipIf(missing)('an agent on Restate', () => {
     expect(again.recording()).toBe(recording);
     expect(transitions(recording)).toEqual(again.transitions());
     expect(await client.state('approved')).toMatchObject({ status: 'answered', pending: [], path: 'COMPLETION' });
+  });
+
+  test('an approval of a call that does not wait is no answer to what the agent itself asks', async () => {
+    const pay = fakeTool('pay', [new Error('no card')], { onError: { executionError: recover.escalate() } });
+    const { client, endpoint } = await on({
+      name: 'asker',
+      model: modelByTurn(calls(['pay']), 'Done.'),
+      tools: [pay],
+      onEscalation: (_error, to) => to.askHuman('Which card?'),
+    });
+    await using _ = endpoint;
+    await client.start('asked', 'Pay');
+    const waiting = () => client.state('asked').then((state) => (state?.pending ?? []).map(({ callId }) => callId));
+    const [question = ''] = await until(async () => ((found) => (found.length > 0 ? found : null))(await waiting()));
+    expect(await client.send('asked', { type: 'approve', callId: 'c1' })).toBe(false);
+    expect(await waiting()).toEqual([question]);
+    expect(await client.send('asked', { type: 'approve', callId: question })).toBe(true);
+    expect(await client.result('asked')).toMatchObject({ status: 'answered', result: 'Done.' });
   });
 
   test('a mark that a user writes stands for no secret of another run', async () => {
