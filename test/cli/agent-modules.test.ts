@@ -79,7 +79,7 @@ test('a module that throws is named by every command', async () => {
   await writeFile(join(folder.path, 'run.jsonl'), await recorded());
   for (const command of COMMANDS) {
     const { code, stderr } = await runCli(command.split(' '), { cwd: folder.path });
-    const says = "signalbox: 'agent.ts' could not be loaded: broken\n'node agent.ts' shows where.\n";
+    const says = "signalbox: 'agent.ts' could not be loaded: broken\nThis shows where: node agent.ts\n";
     expect([code, stderr]).toEqual([1, says]);
   }
 });
@@ -92,7 +92,7 @@ test('where a module throws is shown by a command that a shell takes', async () 
   ] as const) {
     await writeFile(join(folder.path, file), "throw new Error('broken');\n");
     const { stderr } = await runCli(['diagram', '--', file], { cwd: folder.path });
-    expect(stderr).toContain(`broken\n'node ${word}' shows where.\n`);
+    expect(stderr).toContain(`broken\nThis shows where: node ${word}\n`);
   }
 });
 

@@ -77,7 +77,7 @@ export async function loadModule(file: string, wanted?: string): Promise<Readonl
     module = await ofUser(`'${file}' could not be loaded`, () => import(pathToFileURL(path).href));
   } catch (error) {
     // The stack of what it threw says where, and Node shows it.
-    if (error instanceof Error) error.message += `\n'node ${shellWord(file.replace(/^-/, './-'))}' shows where.`;
+    if (error instanceof Error) error.message += `\nThis shows where: node ${shellWord(file.replace(/^-/, './-'))}`;
     throw error;
   }
   if (wanted === undefined || wanted in module) return module;

@@ -292,7 +292,7 @@ function withheld(config: Symptoms['entry']['config'], env: Symptoms['env']): st
   return ` Not passed on, because a password stands in it: ${names.join(', ')}. If it needs that, write "env": { ${entries} }.`;
 }
 
-/** As it stands in the file: safe to show, since a variable is expanded by the shell alone. */
+/** The command for a shell. Variables stay as the file names them, so that no value of one is shown. */
 function commandLine(config: Symptoms['entry']['config']): string {
   if (!('command' in config)) return '';
   const words = [config.command, ...(config.args ?? [])];
