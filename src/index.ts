@@ -98,4 +98,4 @@ export type { ArgsOf, InputOf, InputSchema, StandardSchema } from './tools/schem
 export type { Skill, SkillDefinition } from './tools/skill.ts';
 export type { Effects, Policy, ToolChange, ToolSpec } from './tools/spec.ts';
 export type { ToolResult } from './tools/result.ts';
-export type { ExecuteContext, Tool, ToolDefinition, TypedTool, ValidateContext } from './tools/tool.ts';
+export type { ExecuteContext, ProgressReport, Tool, ToolDefinition, TypedTool, ValidateContext } from './tools/tool.ts';

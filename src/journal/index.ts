@@ -1,9 +1,12 @@
 import '../platform.ts';
 export type { RunSummary, RunQuery } from './format/tally.ts';
 export { ReplayDivergenceError } from './replay/divergence.ts';
-export { assertEngineConformance } from './conformance/assert-engine.ts';
 export { LostAttempt } from './conformance/tested-engine.ts';
-export { assertJournalConformance, ConformanceError } from './conformance/assert-conformance.ts';
+export {
+  assertEngineConformance,
+  assertJournalConformance,
+  ConformanceError,
+} from './conformance/assert-conformance.ts';
 export { fileJournal } from './stores/file.ts';
 export { fork } from './replay/fork.ts';
 export { JournalError, RecordingError } from './format/journal-error.ts';
@@ -11,9 +14,8 @@ export { liveJournal } from './run/live-journal.ts';
 export { memoryJournal } from './stores/memory.ts';
 export { replay, transitions } from './replay/replay.ts';
 export { sqliteJournal } from './stores/sqlite.ts';
-export type { ConformanceReport } from './conformance/assert-conformance.ts';
+export type { ConformanceReport, EngineConformanceOptions } from './conformance/assert-conformance.ts';
 export type { JournalConformanceOptions } from './conformance/sample-run.ts';
-export type { EngineConformanceOptions } from './conformance/assert-engine.ts';
 export type { EngineBody, TestedEngine } from './conformance/tested-engine.ts';
 export type { Divergence, DivergenceCause } from './replay/divergence.ts';
 export type { ForkOptions, Forkable } from './replay/fork.ts';
@@ -59,4 +61,4 @@ export type {
   PerformIo,
 } from '../actors/journal.ts';
 export type { RunRequests } from './run/run-requests.ts';
-export type { SqliteJournalOptions } from './stores/sqlite.ts';
+export type { SqliteJournal, SqliteJournalOptions } from './stores/sqlite.ts';

@@ -42,6 +42,7 @@ export function outputListener(handler: OutputHandler, options: OutputListenerOp
 /** What is shown of child agents: what their calls do, named by the agent that does it. Their thoughts would only confuse. */
 const OF_CHILDREN: ReadonlySet<RunEvent['type']> = new Set([
   'tool.started',
+  'tool.progress',
   'tool.finished',
   'tool.denied',
   'approval.requested',

@@ -19,6 +19,22 @@ export interface ExecuteContext<TContext = unknown> {
   readonly context: TContext;
   /** What the person who approved the call said: `approve(callId, { reason })`. Absent if nothing was said. */
   readonly approvalReason?: string;
+  /**
+   * Tells whoever follows the run how far the call is: event `tool.progress`, at most ten times a second. It does not extend
+   * the tool's time, the model does not see it, and it is not recorded. A report without a number is left out.
+   *
+   * @example reportProgress({ progress: 3, total: 10, message: 'page 3' })
+   */
+  readonly reportProgress: (report: ProgressReport) => void;
+}
+
+/** How far a call is. */
+export interface ProgressReport {
+  /** What is done so far, in any unit. */
+  readonly progress: number;
+  /** What there is to do, in the same unit. Default: not known. */
+  readonly total?: number | undefined;
+  readonly message?: string | undefined;
 }
 
 /** What `validateArgs` gets besides the arguments. */

@@ -1,7 +1,6 @@
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { assertEngineConformance } from '../../src/journal/conformance/assert-engine.ts';
-import { inTime } from '../../src/journal/conformance/assert-conformance.ts';
+import { assertEngineConformance, inTime } from '../../src/journal/conformance/assert-conformance.ts';
 import { engineRules } from '../../src/journal/conformance/engine-rules.ts';
 import { LostAttempt, type TestedEngine } from '../../src/journal/conformance/tested-engine.ts';
 import { sampleHead } from '../../src/journal/conformance/sample-run.ts';

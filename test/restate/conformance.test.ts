@@ -6,7 +6,7 @@ import {
   workflow,
 } from '@restatedev/restate-sdk';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { assertEngineConformance } from '../../src/journal/conformance/assert-engine.ts';
+import { assertEngineConformance } from '../../src/journal/conformance/assert-conformance.ts';
 import { type EngineBody, type TestedEngine } from '../../src/journal/conformance/tested-engine.ts';
 import { sampleHead } from '../../src/journal/conformance/sample-run.ts';
 import type { RunRecord } from '../../src/journal/format/record.ts';

@@ -2,6 +2,7 @@ import { type JsonObject, lazyMembers } from '../../json/json.ts';
 import { copyOf, describeThrown, isError, toJson } from '../../json/to-json.ts';
 import { type ToolResult, toToolResult } from '../../tools/result.ts';
 import type { Effects, ToolOrigin } from '../../tools/spec.ts';
+import type { ProgressReport } from '../../tools/tool.ts';
 import { Deadline } from '../deadline.ts';
 import { type LeafIo, leaf } from '../leaf.ts';
 import type { McpCalls, McpQuestion } from '../mcp/mcp-calls.ts';
@@ -18,6 +19,7 @@ export interface ToolIo {
   readonly context: unknown;
   /** What the person who approved the call said. */
   readonly approvalReason?: string;
+  readonly reportProgress: (report: ProgressReport) => void;
 }
 
 /** One run of one tool. */
@@ -55,57 +57,80 @@ export const callTool = (ports: CallToolPorts) =>
     },
     async (input, io) => {
       const limit = deadlineOf(input, io.signal);
+      const call: UnderWay = { limit, io, isOver: false };
       try {
-        const value = await Promise.race([work(ports, input, toolIo(input, io, limit)), limit.passed]);
+        const value = await Promise.race([work(ports, input, call), limit.passed]);
         const json = toJson(value, { maxBytes: input.maxResultBytes });
         if (!json.ok)
           throw failure('not-json', 'ToolResultError', `the result of '${input.tool}' is not usable: ${json.reason}`);
         return toToolResult(json.value);
       } finally {
+        call.isOver = true;
         limit.clear();
       }
     },
   );
 
-type RunIo = Omit<LeafIo, 'id'>;
+/** A call, from its start to its end. */
+interface UnderWay {
+  readonly limit: Deadline;
+  readonly io: LeafIo;
+  isOver: boolean;
+  report?: ToolIo['reportProgress'];
+}
 
 /** What a tool's function receives, as own properties: functions spread it. */
-function toolIo({ callId, approvalReason }: CallToolInput, io: LeafIo, limit: Deadline): ToolIo & RunIo {
-  const { note, context, traceparent } = io;
+function toolIo({ callId, approvalReason }: CallToolInput, call: UnderWay): ToolIo {
+  const { context, traceparent } = call.io;
   return withLazyIo(
     {
-      note,
       context,
       callId,
       ...(approvalReason === undefined ? {} : { approvalReason }),
       ...(traceparent === undefined ? {} : { traceparent }),
     },
-    { limit, io },
+    call,
   );
 }
 
 /** Few tools ask for them. */
-const withLazyIo = lazyMembers<
-  { readonly limit: Deadline; readonly io: LeafIo },
-  Pick<LeafIo, 'signal' | 'idempotencyKey'>
->({ signal: ({ limit }) => limit.signal, idempotencyKey: ({ io }) => io.idempotencyKey });
+const withLazyIo = lazyMembers<UnderWay, Pick<ToolIo, 'signal' | 'idempotencyKey' | 'reportProgress'>>({
+  signal: ({ limit }) => limit.signal,
+  idempotencyKey: ({ io }) => io.idempotencyKey,
+  reportProgress: (call) => (call.report ??= reporter(call)),
+});
 
-async function work(ports: CallToolPorts, input: CallToolInput, io: ToolIo & RunIo): Promise<unknown> {
+/** Passes on what a tool says of its progress while it is awaited. What is no report is not worth a failed call. */
+function reporter(call: UnderWay): ToolIo['reportProgress'] {
+  const tell = progressNotes(call.io.note);
+  return (report) => {
+    const { progress, total, message } = Object(report);
+    if (call.isOver || call.io.signal.aborted || !Number.isFinite(progress)) return;
+    tell({
+      progress,
+      ...(Number.isFinite(total) ? { total } : {}),
+      ...(typeof message === 'string' ? { message } : {}),
+    });
+  };
+}
+
+async function work(ports: CallToolPorts, input: CallToolInput, call: UnderWay): Promise<unknown> {
   const args = copyOf(input.args);
   if (input.origin.kind === 'mcp') {
+    const { note, traceparent } = call.io;
     return ports.mcp(input.agent).callTool(input.origin.server, input.origin.tool, args, {
-      signal: io.signal,
+      signal: call.limit.signal,
       timeoutMs: input.timeoutMs,
       effects: input.effects,
-      ...(io.traceparent === undefined ? {} : { traceparent: io.traceparent }),
-      ...serverNotes(io.note),
+      ...(traceparent === undefined ? {} : { traceparent }),
+      ...serverNotes(note),
     });
   }
   const execute = ports.local(input.tool, input.agent);
   if (execute === undefined)
     throw failure('execution', 'Error', `'${input.tool}' was removed before its call could start`);
   try {
-    const value = await execute(args, io);
+    const value = await execute(args, toolIo(input, call));
     if (isError(value)) throw value;
     return value;
   } catch (thrown) {
@@ -130,21 +155,25 @@ function failure(code: string, name: string, message: string, data: JsonObject =
   return Object.assign(new Error(message), { name, code, data });
 }
 
-/** Progress that arrives faster than this is dropped: a server may send thousands of messages a second. */
+/** Progress that arrives faster than this is dropped: it may come thousands of times a second. */
 const PROGRESS_MS = 100;
+
+function progressNotes(note: LeafIo['note']): (report: ProgressReport) => void {
+  let lastMs = -Infinity;
+  return ({ progress, total, message }) => {
+    const now = performance.now();
+    if (now - lastMs < PROGRESS_MS) return;
+    lastMs = now;
+    note({ note: 'progress', progress, total: total ?? null, message: message ?? null });
+  };
+}
 
 /** Turns a server's messages during a call into notes: progress, questions, and their answers. */
 export function serverNotes(
   note: LeafIo['note'],
 ): Pick<Parameters<McpCalls['callTool']>[3], 'onProgress' | 'onQuestion'> {
-  let lastMs = -Infinity;
   return {
-    onProgress: ({ progress, total, message }) => {
-      const now = performance.now();
-      if (now - lastMs < PROGRESS_MS) return;
-      lastMs = now;
-      note({ note: 'progress', progress, total: total ?? null, message: message ?? null });
-    },
+    onProgress: progressNotes(note),
     onQuestion: (question) => note({ note: 'question', ...plain(question) }),
   };
 }

@@ -1,6 +1,7 @@
 import { optionsOf, wrongOption } from '../../json/known-options.ts';
 import type { JournalStore } from '../run/run-journal.ts';
 import type { JournalConformanceOptions } from './sample-run.ts';
+import type { TestedEngine } from './tested-engine.ts';
 
 /** Which rules a store keeps, and which could not be checked because it lacks an optional method or an option was not given. */
 export interface ConformanceReport {
@@ -54,6 +55,38 @@ async function fresh(given: JournalStore | (() => JournalStore | Promise<Journal
   if (typeof given === 'function') return given();
   await Promise.all(((await given.list?.()) ?? []).map(async ({ runId }) => given.remove?.(runId)));
   return given;
+}
+
+/** How the rules of an engine are checked. */
+export interface EngineConformanceOptions {
+  /** How long one rule may take, in milliseconds. Default 60,000. */
+  readonly timeoutMs?: number | undefined;
+}
+
+const checkEngineOptions = optionsOf<EngineConformanceOptions>('assertEngineConformance', 'docs/journal-port.md', {
+  timeoutMs: true,
+});
+
+/**
+ * Checks that the journal of an engine keeps the rules of the port, one after the other, each on its own runs: order,
+ * timers, events from outside, cancel, `once`, large results, each across a lost attempt. Rejects with a
+ * `ConformanceError` for the first rule that is broken. Works without a test framework.
+ *
+ * @example test('my engine keeps the rules', () => assertEngineConformance(myEngine));
+ */
+export async function assertEngineConformance(
+  engine: TestedEngine,
+  options: EngineConformanceOptions = {},
+): Promise<ConformanceReport> {
+  checkEngineOptions(options);
+  const { engineRules } = await import('./engine-rules.ts');
+  const [kept, skipped]: [string[], string[]] = [[], []];
+  for (const [rule, check] of Object.entries(engineRules)) {
+    const runId = `${rule}-${crypto.randomUUID()}`;
+    const isChecked = await inTime(rule, options.timeoutMs, () => check(engine, runId));
+    (isChecked ? kept : skipped).push(rule);
+  }
+  return { kept, skipped };
 }
 
 /** Turns what a check throws, or its timeout, into the error of its rule. */

@@ -105,10 +105,13 @@ export function openDatabase(path: string, durability: 'process' | 'power'): Dat
   return database;
 }
 
-/** A check that throws once the file of a database was removed or replaced: SQLite writes on, and all of it is lost. */
-export function remainsAt(path: string): () => void {
+/**
+ * A check that throws once a database was closed, or its file removed or replaced: SQLite writes on, and all of it is lost.
+ */
+export function remainsAt(path: string, database: DatabaseSync): () => void {
   const { ino } = statSync(path);
   return () => {
+    if (!database.isOpen) throw new JournalError('store-unreachable', null, path, new Error('it was closed'));
     if (statSync(path, { throwIfNoEntry: false })?.ino !== ino) throw new JournalError('run-lost', null, path);
   };
 }
@@ -164,16 +167,20 @@ interface Waiting {
 /** What is owed is tried again after this time at the latest, in milliseconds. */
 const OWED_MS = 5_000;
 
+/** What writes to a database, until it is closed. */
+export interface SqliteQueue {
+  write(work: Work, isOwed?: boolean): Promise<void>;
+  /** Closes the database behind what was requested before; what comes later fails. */
+  close(): Promise<void>;
+}
+
 /**
  * Collects the writes of all runs into one transaction: everything that was requested in one turn of the event loop, or
  * while the previous one was committed. Resolves when it is committed. Work that throws fails alone. What is owed is
  * done again with each later transaction until it is committed; that it failed is reported once. `check` throws where
  * nothing may be written.
  */
-export function sqliteQueue(
-  database: DatabaseSync,
-  check: () => void,
-): (work: Work, isOwed?: boolean) => Promise<void> {
+export function sqliteQueue(database: DatabaseSync, check: () => void): SqliteQueue {
   let waiting: Waiting[] = [];
   let owed: readonly Waiting[] = [];
   let scheduled = false;
@@ -214,11 +221,18 @@ export function sqliteQueue(
     if (owed.length > 0) begin();
   };
 
-  return (work, isOwed = false) =>
+  const write = (work: Work, isOwed = false): Promise<void> =>
     new Promise((done, failed) => {
       waiting.push({ work, isOwed, done, failed });
       begin();
     });
+  const close = async (): Promise<void> => {
+    await write(() => undefined).catch(() => undefined);
+    clearTimeout(again);
+    owed = [];
+    closeNow(database);
+  };
+  return { write, close };
 
   /** What a failed piece of work has done already is taken back; the others' stays. */
   function attempt(one: Waiting, failures: Map<Waiting, unknown>): void {
@@ -257,12 +271,18 @@ function throwUnlessBusy(error: unknown, until: number, database: DatabaseSync):
 
 const open = new Set<DatabaseSync>();
 
+function closeAll(): void {
+  for (const database of open) database.close();
+}
+
 /** A database that is closed leaves one file; one that is not, two more with what is not in the first yet. */
 function closeAtExit(database: DatabaseSync): void {
-  if (open.size === 0) {
-    process.once('exit', () => {
-      for (const one of open) one.close();
-    });
-  }
+  if (open.size === 0) process.once('exit', closeAll);
   open.add(database);
+}
+
+function closeNow(database: DatabaseSync): void {
+  database.close();
+  open.delete(database);
+  if (open.size === 0) process.off('exit', closeAll);
 }

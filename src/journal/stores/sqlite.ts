@@ -12,10 +12,11 @@ import type { RunHead, RunJournal, RunSecrets, Sink, TakenRun, WholeStore } from
 import { PolledRequests } from '../run/run-requests.ts';
 import { requestFiles } from './request-files.ts';
 import { type SecretFiles, secretFiles } from './secret-files.ts';
-import { checkDatabasePath, openDatabase, openToRead, remainsAt, sqliteQueue } from './sqlite-database.ts';
+import { SqliteConnection } from './sqlite-connection.ts';
+import { checkDatabasePath, openToRead } from './sqlite-database.ts';
 import { readStored, tallyOf, tooShort, unbegun } from './sqlite-rows.ts';
 import { type OwnedRun, type RunWriter, RunTables } from './sqlite-runs.ts';
-import { BEAT_MS, newWriter } from './writer.ts';
+import { newWriter } from './writer.ts';
 
 /** How durably {@link sqliteJournal} writes. */
 export interface SqliteJournalOptions {
@@ -23,10 +24,13 @@ export interface SqliteJournalOptions {
   readonly durability?: 'process' | 'power' | undefined;
 }
 
-interface Connection {
-  readonly runs: RunTables;
-  /** Writes in the next transaction, together with the writes of other runs; what is owed, in a later one if that fails. */
-  readonly write: (work: () => void, isOwed?: boolean) => Promise<void>;
+/** A store of runs in SQLite. */
+export interface SqliteJournal extends WholeStore {
+  /**
+   * Closes the database, once all that was to be written has been; the next use opens it again. Live runs must have ended
+   * before: `await agent.close()`. Without it, the database stays open until the process ends.
+   */
+  close(): Promise<void>;
 }
 
 /** How far a run is that is written. */
@@ -47,7 +51,7 @@ const checkOptions = optionsOf<SqliteJournalOptions>('sqliteJournal', 'docs/reco
  *
  * @example createAgent({ journal: sqliteJournal('.signalbox/runs.sqlite') })
  */
-export function sqliteJournal(path: string, options: SqliteJournalOptions = {}): WholeStore {
+export function sqliteJournal(path: string, options: SqliteJournalOptions = {}): SqliteJournal {
   checkOptions(options);
   checkDatabasePath(path);
   const { durability = 'process' } = options;
@@ -64,6 +68,7 @@ export function sqliteJournal(path: string, options: SqliteJournalOptions = {}):
     list: (query) => store.list(query),
     remove: (runId) => store.remove(runId),
     claim: (name) => store.claim(name),
+    close: () => store.close(),
     secrets: store.secrets,
     requests: new PolledRequests(requestFiles(`${path}-requests`)),
   };
@@ -75,10 +80,7 @@ class SqliteStore {
   readonly #durability: 'process' | 'power';
   readonly #vaults: SecretFiles;
   readonly #histories = createHistories();
-  /** The runs that this store writes now. */
-  readonly #live = new Set<() => OwnedRun>();
-  #opened: Connection | null = null;
-  #beats: NodeJS.Timeout | undefined;
+  #opened: SqliteConnection | null = null;
 
   constructor(path: string, durability: 'process' | 'power') {
     this.#path = path;
@@ -149,13 +151,13 @@ class SqliteStore {
 
   /** A name is the row of a run that has not begun: no list shows it, and its writer gives signs of life like any other. */
   async claim(name: string): Promise<(() => Promise<void>) | null> {
-    const { runs, write } = this.#connect();
+    const connection = this.#connect();
     try {
-      const run = await this.#done(() => runs.begin(writerOf(`${name} (claimed)`), unbegun(`${name} (claimed)`)));
+      const run = await this.#done((runs) => runs.begin(writerOf(`${name} (claimed)`), unbegun(`${name} (claimed)`)));
       const owned = (): OwnedRun => run;
-      this.#join(owned, { runs, write });
+      connection.join(owned);
       return async () => {
-        if (this.#leave(owned)) await write(() => runs.drop(run), true);
+        if (connection.leave(owned)) await connection.write(() => connection.runs.drop(run), true);
       };
     } catch (error) {
       if (error instanceof JournalError && error.code === 'run-locked') return null;
@@ -163,11 +165,15 @@ class SqliteStore {
     }
   }
 
-  #connect(): Connection {
+  async close(): Promise<void> {
+    const opened = this.#opened;
+    this.#opened = null;
+    await opened?.close();
+  }
+
+  #connect(): SqliteConnection {
     if (this.#opened !== null) return this.#opened;
-    const database = openDatabase(this.#path, this.#durability);
-    const runs = new RunTables(database, this.#path);
-    this.#opened = { runs, write: sqliteQueue(database, remainsAt(this.#path)) };
+    const { runs } = (this.#opened = new SqliteConnection(this.#path, this.#durability));
     this.#vaults.sweep((name) => runs.isOver(name));
     return this.#opened;
   }
@@ -210,14 +216,14 @@ class SqliteStore {
 
   #sinkOf(owned: () => OwnedRun, runId: string, { written, placed, ...begun }: Begun): Sink {
     const connection = this.#connect();
-    this.#join(owned, connection);
+    connection.join(owned);
     let { tally, write } = begun;
     let next = written + 1;
     let ended = false;
     const close = async (): Promise<void> => {
-      if (!this.#leave(owned)) return;
+      if (!connection.leave(owned)) return;
       if (ended) this.#vaults.remove(runId);
-      await connection.write(() => releaseBegun(connection.runs, owned), true);
+      await connection.release(owned);
     };
     const append = async (records: readonly RecordLine[], isAnew = false): Promise<void> => {
       const lines = records.flatMap((record) => write(record).trimEnd().split('\n'));
@@ -241,25 +247,6 @@ class SqliteStore {
     return { append: (records) => append(records), replace, close };
   }
 
-  #join(owned: () => OwnedRun, { runs, write }: Connection): void {
-    const beat = (): void => {
-      // A sign of life that could not be given is given the next time.
-      void write(() => this.#live.forEach((run) => runs.beat(run()))).catch(() => undefined);
-    };
-    this.#live.add(owned);
-    this.#beats ??= setInterval(beat, BEAT_MS).unref();
-  }
-
-  /** False for a run that was given back before. */
-  #leave(owned: () => OwnedRun): boolean {
-    if (!this.#live.delete(owned)) return false;
-    if (this.#live.size === 0) {
-      clearInterval(this.#beats);
-      this.#beats = undefined;
-    }
-    return true;
-  }
-
   /** Does something in the next transaction, and gives its result. */
   async #done<T>(work: (runs: RunTables) => T): Promise<T> {
     const { runs, write } = this.#connect();
@@ -279,17 +266,6 @@ class SqliteStore {
       throw error;
     }
   }
-}
-
-/** A run that could not begin has no row to be released. */
-function releaseBegun(runs: RunTables, owned: () => OwnedRun): void {
-  let run: OwnedRun;
-  try {
-    run = owned();
-  } catch {
-    return;
-  }
-  runs.release(run);
 }
 
 const writerOf = (runId: string): RunWriter => ({ runId, writer: JSON.stringify(newWriter()) });

@@ -86,7 +86,7 @@ export type RunEventBody =
       /** Milliseconds that the tool ran; 0 for a call that never did. */
       readonly durationMs: number;
     }
-  /** An MCP server reports the progress of a call; `total` null: unknown. At most ten a second. */
+  /** A tool or its MCP server reports the progress of a call; `total` null: unknown. At most ten a second. */
   | {
       readonly type: 'tool.progress';
       readonly callId: string;
