@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { createActor, toPromise } from 'xstate';
 import { type ExecuteContext, type Model, type ProgressReport, type RunEvent } from '../../src/index.ts';
 import { createAgent, createToolRegistry, tool } from '../../src/index.ts';
@@ -77,7 +77,9 @@ test.each<[what: string, report: unknown]>([
 });
 
 test('a total or a message that is none is left out of the report', async () => {
-  const odd = { progress: 1, total: Number.POSITIVE_INFINITY, message: { half: true } };
+  const message: { self?: unknown } = {};
+  message.self = message;
+  const odd = { progress: 1, total: Number.POSITIVE_INFINITY, message };
   const { progress } = await told(scripted('copy'), [
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- callers without types
     toolThat('copy', ({ reportProgress }) => reportProgress(odd as unknown as ProgressReport)),
@@ -100,20 +102,22 @@ test('a call that was answered or timed out has no progress any more', async () 
   expect(result.errorHistory).toMatchObject([{ tool: 'hangs', code: 'timeout' }]);
 });
 
-test('nor has one whose run was cancelled', async () => {
-  const reports = Promise.withResolvers<ExecuteContext['reportProgress']>();
-  const slow = toolThat(
-    'slow',
-    ({ reportProgress }) => (reports.resolve(reportProgress), new Promise(() => undefined)),
-  );
+test('nor has one whose run was cancelled, even while the tool hears of it', async () => {
+  const started = Promise.withResolvers<ExecuteContext['reportProgress']>();
+  const slow = toolThat('slow', ({ reportProgress, signal }) => {
+    signal.addEventListener('abort', () => reportProgress({ progress: 2 }));
+    started.resolve(reportProgress);
+    return new Promise(() => undefined);
+  });
   const run = createAgent({ model: scriptedModel([calls(['slow'])]), tools: [slow], silent: true }).run('Go');
-  const report = await reports.promise;
-  const cancelled = run.cancel();
+  const report = await started.promise;
   report({ progress: 1 });
-  await cancelled;
-  report({ progress: 2 });
-  const before = (await eventsOf(run)).filter(({ type }) => type === 'tool.progress');
-  expect(before).toMatchObject([{ progress: 1 }]);
+  // Reports have a distance in time, or one is dropped for that.
+  const now = vi.spyOn(performance, 'now').mockImplementation(() => Number.MAX_SAFE_INTEGER);
+  onTestFinished(() => now.mockRestore());
+  await run.cancel();
+  report({ progress: 3 });
+  expect((await eventsOf(run)).filter(({ type }) => type === 'tool.progress')).toMatchObject([{ progress: 1 }]);
   expect((await run).status).toBe('cancelled');
 });
 
