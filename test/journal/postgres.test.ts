@@ -461,10 +461,10 @@ describe.skipIf(NO_POSTGRES !== '')('postgresJournal', () => {
       expect(await run).toMatchObject({ status: 'failed', error: { code: 'store-unreachable' } });
       await own.start();
       // The time that it may stay away is short for this test, and too short for a busy machine.
-      const patient = postgresJournal(own.url);
+      await using patient = postgresJournal(own.url);
       await poll(async () => (await patient.list())[0]?.state).toBe('interrupted');
       expect(await counting(patient).agentOf().resume('run')).toMatchObject({ status: 'answered' });
-      await Promise.all([store.close(), patient.close()]);
+      await store.close();
     });
 
     test('where the server stays away, a conversation is free when it is there again', async () => {

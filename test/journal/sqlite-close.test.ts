@@ -76,9 +76,11 @@ test('a conversation is free once its agent and its store are closed', async () 
     await agent.close();
     await journal.close();
   }
-  const store = sqliteJournal(path);
-  expect(await store.list()).toHaveLength(3);
-  await store.close();
+  {
+    await using store = sqliteJournal(path);
+    expect(await store.list()).toHaveLength(3);
+  }
+  expect(files(folder.path)).toEqual(['runs.sqlite']);
 });
 
 test('a run that is live then ends as failed, and can be resumed at once, here and by others', async () => {

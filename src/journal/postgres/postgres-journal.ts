@@ -39,6 +39,8 @@ export interface PostgresJournal extends Required<JournalStore> {
   prune(limits: PruneLimits): Promise<number>;
   /** Closes the connections that the store has opened itself, from a URL. Live runs must have ended before. */
   close(): Promise<void>;
+  /** The same, at the end of the block of `await using`. */
+  [Symbol.asyncDispose](): Promise<void>;
 }
 
 const checkOptions = optionsOf<PostgresJournalOptions>('postgresJournal', 'docs/recording.md', {
@@ -70,6 +72,7 @@ export function postgresJournal(at: PostgresPool | string, options: PostgresJour
     claim: (name) => store.claim(name),
     prune: (limits) => store.prune(limits),
     close: () => store.close(),
+    [Symbol.asyncDispose]: () => store.close(),
     secrets: store.secrets,
     requests: store.requests,
   };

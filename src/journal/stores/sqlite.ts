@@ -31,6 +31,8 @@ export interface SqliteJournal extends WholeStore {
    * before: `await agent.close()`. Without it, the database stays open until the process ends.
    */
   close(): Promise<void>;
+  /** The same, at the end of the block of `await using`. */
+  [Symbol.asyncDispose](): Promise<void>;
 }
 
 /** How far a run is that is written. */
@@ -69,6 +71,7 @@ export function sqliteJournal(path: string, options: SqliteJournalOptions = {}):
     remove: (runId) => store.remove(runId),
     claim: (name) => store.claim(name),
     close: () => store.close(),
+    [Symbol.asyncDispose]: () => store.close(),
     secrets: store.secrets,
     requests: new PolledRequests(requestFiles(`${path}-requests`)),
   };
