@@ -4,7 +4,7 @@ import { createAgent } from '../../src/agent/create-agent.ts';
 import type { AgentOptions } from '../../src/agent/options/agent-options.ts';
 import { recover } from '../../src/recovery/recover.ts';
 import { fakeTool } from '../../src/testing/fake-tool.ts';
-import { tool as makeTool } from '../../src/tools/tool.ts';
+import { type ExecuteContext, tool as makeTool } from '../../src/tools/tool.ts';
 import { type ScriptedReply, scriptedModel } from '../../src/testing/scripted-model.ts';
 import { calls, plan } from '../support/replies.ts';
 import { noChromium, stage } from './browser.ts';
@@ -263,6 +263,25 @@ test.skipIf(noChromium)('tokens stream into the conversation before the reply is
   await run;
   await page.locator('.answer-text').getByText('That was long.').waitFor();
   expect(await streaming.count()).toBe(0);
+});
+
+test.skipIf(noChromium)('a call says how far it is as long as it runs', async () => {
+  const { page } = await open();
+  const work = Promise.withResolvers<ExecuteContext['reportProgress']>();
+  const done = Promise.withResolvers<string>();
+  const copy = makeTool({
+    name: 'copy',
+    description: 'Copies files.',
+    execute: (_args, { reportProgress }) => (work.resolve(reportProgress), done.promise),
+  });
+  const run = agentOf([calls(['copy']), 'Copied.'], { tools: [copy] }).run('Copy the files');
+  const report = await work.promise;
+  report({ progress: 3, total: 10, message: 'c.ts' });
+  await page.getByText('3 of 10: c.ts').waitFor();
+  done.resolve('copied');
+  await run;
+  await page.locator('.answer-text').getByText('Copied.').waitFor();
+  expect(await page.getByText('3 of 10: c.ts').count()).toBe(0);
 });
 
 test.skipIf(noChromium)('a person talks to an agent while it works, and sees when it is read', async () => {

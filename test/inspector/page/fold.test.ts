@@ -82,6 +82,25 @@ test('what a server asks during a call, and what it was told, belong to the call
   expect(questions()).toMatchObject([{ action: 'accept', content: { seat: '12A' } }]);
 });
 
+test('a call shows how far it is, each time it is run anew; a page that is open for hours keeps none of it', () => {
+  const { session, tell } = toldOf({ callId: 'c1', tool: 'copy' });
+  const progress = () => session.talk.items.flatMap((item) => (item.kind === 'call' ? [item.progress] : []));
+  tell({ type: 'tool.progress', progress: 1, total: null, message: null });
+  expect(progress()).toEqual([]);
+  tell({ type: 'tool.started', args: {} });
+  expect(progress()).toEqual(['']);
+  const kept = session.told.length;
+  tell({ type: 'tool.progress', progress: 2, total: null, message: null });
+  expect(progress()).toEqual(['2']);
+  tell({ type: 'tool.progress', progress: 3, total: 10, message: 'page 3' });
+  expect(progress()).toEqual(['3 of 10: page 3']);
+  tell({ type: 'tool.progress', callId: 'c2', progress: 9, total: 10, message: null });
+  expect(progress()).toEqual(['3 of 10: page 3']);
+  expect(session.told).toHaveLength(kept);
+  tell({ type: 'tool.started', args: {} });
+  expect(progress()).toEqual(['']);
+});
+
 test('a call that waits for a person waits until it is settled', () => {
   const frames = framesOfScene('approval');
   const { model, session } = modelOf(frames);

@@ -100,6 +100,13 @@ function fold(draft: TalkDraft, told: SaidEvent): void {
     case 'approval.requested':
     case 'recovery.step':
       return foldCall(draft, told, event);
+    case 'tool.progress': {
+      const { progress, total, message } = event;
+      const text = [total === null ? progress : `${progress} of ${total}`, ...(message === null ? [] : [message])].join(
+        ': ',
+      );
+      return void draft.changeCall(told, event.callId, (item) => ({ ...item, progress: text }));
+    }
     case 'question.asked':
     case 'question.answered':
       return foldQuestion(draft, told, event);
@@ -186,7 +193,13 @@ function foldCall(draft: TalkDraft, told: SaidEvent, event: CallEvent): void {
       }));
     case 'tool.started':
       draft.changePlan(told, event, 'running');
-      return change((item) => ({ ...item, ...editsIn(item, event.args), args: event.args, status: 'running' }));
+      return change((item) => ({
+        ...item,
+        ...editsIn(item, event.args),
+        args: event.args,
+        status: 'running',
+        progress: '',
+      }));
     case 'recovery.step':
       // A decision about a whole turn is not a call, and nothing ever ends it.
       if (isQuestion(event.callId)) return noteVerdict(draft, told, event);
@@ -216,6 +229,7 @@ const NEW_CALL = {
   recovery: [],
   proposed: null,
   questions: [],
+  progress: '',
 } as const;
 
 /** A call that waited for a person and starts with other arguments was changed by that person. */

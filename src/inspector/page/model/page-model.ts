@@ -221,7 +221,7 @@ export class SessionModel {
       if (event.seq <= this.#lastSeq) return;
       this.#lastSeq = event.seq;
     }
-    if (event.type !== 'model.token') this.#told.push(said);
+    if (event.type !== 'model.token' && event.type !== 'tool.progress') this.#told.push(said);
     this.lastAt = Math.max(this.lastAt, at);
     this.#talk.add(said);
   }

@@ -99,6 +99,8 @@ export type TalkItem = {
       /** What was proposed, where a person changed it before it ran. */
       readonly proposed: Json;
       readonly questions: readonly CallQuestion[];
+      /** How far it was when it last told; empty where it has not. */
+      readonly progress: string;
     }
   | {
       /** A person's message to the run while it worked. `delivered`: the step in which the model got it; null: not yet. */

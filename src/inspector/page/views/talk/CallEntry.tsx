@@ -36,12 +36,13 @@ const WORDS: { readonly [status in CallStatus]: string } = {
 
 /** A call of a tool: its arguments, what recovery did, its result; and the buttons while it waits for a person. */
 export function CallEntry({ item, now }: { readonly item: CallItem; readonly now: boolean }) {
-  const { tool, args, status, result, durationMs, recovery, reason, proposed, questions } = item;
+  const { tool, args, status, result, durationMs, recovery, reason, proposed, questions, progress } = item;
   const lastError = recovery.at(-1)?.error ?? '';
   const head = (
     <>
       <b class="mono">{escapedLine(tool, 80)}</b>
       <span class={TONES[status]}>{WORDS[status]}</span>
+      {status === 'running' && progress !== '' && <span class="dim">{escapedLine(progress, 80)}</span>}
       {durationMs !== null && durationMs > 0 && <span class="dim">{durationText(durationMs)}</span>}
     </>
   );
