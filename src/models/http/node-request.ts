@@ -80,11 +80,11 @@ export class NodeRequest {
   #follow(message: IncomingMessage): boolean {
     const route = this.#redirects < MOST_REDIRECTS ? this.#outgoing.route.redirected(message) : null;
     if (route === null) return false;
-    // What it says beside that is read past, so that its connection can be used again.
+    // What it says beside that is read past, so that its connection can be used again, and not for longer than the rest takes.
     message.on('error', () => undefined).resume();
     this.#redirects += 1;
     this.#outgoing = { ...this.#outgoing, route };
-    this.#current = this.#send(false);
+    this.#current = this.#send(false).once('close', () => message.destroy());
     return true;
   }
 }
