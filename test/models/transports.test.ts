@@ -138,6 +138,30 @@ overOwnTransports(() => {
     expect((await ask(modelAt({ baseURL, model: 'm' }))).content).toBe('ok');
   });
 
+  test.each(['constructor', '__proto__', 'gzip, br'])(
+    'a body in a form that is unknown (%s) is taken as it is',
+    async (form) => {
+      const body = completion('ok');
+      const baseURL = await serveBytes((socket) => {
+        socket.write(`${HEAD}content-encoding: ${form}\r\ncontent-length: ${String(body.length)}\r\n\r\n${body}`);
+      });
+      const agent = createAgent({ model: modelAt({ baseURL, model: 'm' }), silent: true, retry: { maxAttempts: 1 } });
+      expect(await agent.run('hi')).toMatchObject({ result: 'ok' });
+    },
+  );
+
+  test('a server that changes the protocol unasked is told at once', async () => {
+    const baseURL = await serveBytes((socket) => {
+      socket.write('HTTP/1.1 101 Switching Protocols\r\nupgrade: websocket\r\nconnection: upgrade\r\n\r\n');
+    });
+    for (const options of [{ baseURL, model: 'm' }, { baseURL }]) {
+      const agent = createAgent({ model: modelAt(options), silent: true, retry: { maxAttempts: 1 } });
+      expect(await agent.run('hi')).toMatchObject({
+        error: { code: 'connect-failed', message: expect.stringContaining('EPROTO') },
+      });
+    }
+  });
+
   test('compressed replies are not asked for', async () => {
     const server = await serve(['ok']);
     await ask(modelAt({ baseURL: server.baseURL, model: 'm' }));
