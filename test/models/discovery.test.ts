@@ -81,6 +81,7 @@ test('a server that is something else is not taken for one, nor one without a ch
     at('ollama', await otherServer({ body: '{"data":[{"name":"a row"}]}' })),
     at('llamacpp', await otherServer({ status: 404, body: '{"data":[{"id":"qwen3"}]}' })),
     at('lmstudio', empty.baseURL),
+    at('vllm', await otherServer({ body: '{"data":[]}' })),
   ];
   const found = await discoverEndpoint({ env: {}, presets });
   expect(found.kind).toBe('nothing');
@@ -88,6 +89,7 @@ test('a server that is something else is not taken for one, nor one without a ch
     'no-model-server',
     'no-model-server',
     'no-model-server',
+    'no-model',
     'no-model',
   ]);
 });

@@ -1,4 +1,4 @@
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { chatModel } from '../../src/models/index.ts';
 import { startModelServer, type Scripted } from '../support/model-server.ts';
 import { ask, askInVain } from './ask.ts';
@@ -316,6 +316,21 @@ overEachTransport(() => {
   test('speed is taken from servers that tell it', async () => {
     const model = await serve(whole({ content: 'ok' }, { timings: { predicted_per_second: 42, prompt_ms: 80 } }));
     expect((await ask(model)).stats).toEqual({ tokensPerSecond: 42, timeToFirstTokenMs: 80 });
+  });
+
+  test('speed is measured from the first piece to the last where a server does not tell it', async () => {
+    vi.useFakeTimers({ toFake: ['performance'] });
+    onTestFinished(() => void vi.useRealTimers());
+    vi.advanceTimersByTime(1000);
+    const pieces = ['It ', 'rains', '.'].map((content) => delta({ content }));
+    const end = { ...delta({}, 'stop'), usage: { prompt_tokens: 5, completion_tokens: 7 } };
+    const model = await serve(events(...pieces, end, '[DONE]'));
+    // What comes next comes 50 ms later.
+    const onToken = () => void vi.advanceTimersByTime(50);
+    expect((await ask(model, { ...streamed, io: { onToken } })).stats).toEqual({
+      tokensPerSecond: 70,
+      timeToFirstTokenMs: 0,
+    });
   });
 
   test.each([
