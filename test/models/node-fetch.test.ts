@@ -190,8 +190,8 @@ overOwnTransports(() => {
       response.once('close', resolve);
     });
     const baseURL = `http://127.0.0.1:${String(await listen(server))}/v1`;
-    const run = await createAgent({ model: modelAt({ baseURL, model: 'm' }), silent: true }).run('hi');
-    expect(run.result).toBe('ok');
+    const agent = createAgent({ model: modelAt({ baseURL, model: 'm' }), silent: true });
+    expect((await agent.run('hi')).result).toBe('ok');
     await left;
   });
 

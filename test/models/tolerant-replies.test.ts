@@ -323,8 +323,8 @@ overEachTransport(() => {
     onTestFinished(() => void vi.useRealTimers());
     vi.advanceTimersByTime(1000);
     const pieces = ['It ', 'rains', '.'].map((content) => delta({ content }));
-    const end = { ...delta({}, 'stop'), usage: { prompt_tokens: 5, completion_tokens: 7 } };
-    const model = await serve(events(...pieces, end, '[DONE]'));
+    const last = { ...delta({}, 'stop'), usage: { prompt_tokens: 5, completion_tokens: 7 } };
+    const model = await serve(events(...pieces, last, '[DONE]'));
     // What comes next comes 50 ms later.
     const onToken = () => void vi.advanceTimersByTime(50);
     expect((await ask(model, { ...streamed, io: { onToken } })).stats).toEqual({
