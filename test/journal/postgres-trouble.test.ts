@@ -76,6 +76,31 @@ describe.skipIf(NO_POSTGRES !== '')('postgresJournal on a server that is in its 
       await own.end();
     });
 
+  test.each(['sign', 'append', 'take', 'release', 'leave'])(
+    'a statement that is never answered (%s) is sent again, or left, and holds nothing up',
+    async (name) => {
+      let unanswered = 0;
+      const silent = {
+        query: (statement: pg.QueryConfig & { readonly query_timeout?: number }) => {
+          if (statement.name?.startsWith(`signalbox ${name} `) !== true || unanswered++ > 0)
+            return pool.query(statement);
+          // As `pg` does it: without a limit of its own, it waits for ever.
+          return new Promise<never>((_resolve, reject) => {
+            if (statement.query_timeout === undefined) return;
+            setTimeout(() => reject(new Error('Query read timeout')), statement.query_timeout);
+          });
+        },
+      };
+      const store = postgresJournal(silent, { schema: await migrated(), leaseMs: 1000 });
+      const { agent, pay } = payer(store);
+      const { status, runId } = await agent.run('Pay');
+      expect([status, pay.calls.length]).toEqual(['answered', 1]);
+      expect(await store.repair(runId)).toMatchObject({ damage: null });
+      await store.close();
+      expect(unanswered).toBeGreaterThan(0);
+    },
+  );
+
   test('two schemas whose names are as long as they may be, and almost the same, share a connection', async () => {
     const own = new pg.Pool({ connectionString: server.url, max: 1 });
     const stores = ['x', 'y'].map((end) => postgresJournal(own, { schema: 'a'.repeat(62) + end, migrate: true }));

@@ -1,7 +1,8 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { expect, onTestFinished, test } from 'vitest';
-import { createChatModel } from '../../src/models/chat/chat-model.ts';
+import { createAgent } from '../../src/agent/create-agent.ts';
+import { configuredModel, createChatModel } from '../../src/models/chat/chat-model.ts';
 import { discoverEndpoint, discoveredSource, settledSource } from '../../src/models/discovery/discover-endpoint.ts';
 import { PRESETS, type Preset, type PresetName } from '../../src/models/endpoint/presets.ts';
 import { startModelServer, type Scripted } from '../support/model-server.ts';
@@ -49,6 +50,23 @@ test('the preferred server is taken, not the fastest', async () => {
   });
 });
 
+test('a model without an address is looked for, and then asked, through the caller’s own fetch alone', async () => {
+  const asked: string[] = [];
+  const fetch = async (input: string | URL | Request): Promise<Response> => {
+    const url = input instanceof Request ? input.url : String(input);
+    asked.push(url);
+    if (!url.startsWith(PRESETS.ollama.baseURL)) throw new TypeError('nobody is there');
+    if (url.endsWith('/models')) return Response.json({ data: [{ id: 'qwen3' }] });
+    return Response.json({ choices: [{ message: { content: 'ok' }, finish_reason: 'stop' }] });
+  };
+  const model = configuredModel({ fetch }, {});
+  expect(model.id).toBe('discovered');
+  expect((await createAgent({ model, silent: true }).run('hi')).result).toBe('ok');
+  expect(model.id).toBe('ollama:qwen3');
+  expect(asked.filter((url) => url.endsWith('/models')).length).toBeGreaterThan(4);
+  expect(asked.at(-1)).toBe(`${PRESETS.ollama.baseURL}/chat/completions`);
+});
+
 test('the named model decides where there is a choice', async () => {
   const [first, second] = [await serve(['a']), await serve(['b', 'qwen3'])];
   const presets = [at('ollama', first.baseURL), at('lmstudio', second.baseURL)];
@@ -63,6 +81,7 @@ test('a server that is something else is not taken for one, nor one without a ch
     at('ollama', await otherServer({ body: '{"data":[{"name":"a row"}]}' })),
     at('llamacpp', await otherServer({ status: 404, body: '{"data":[{"id":"qwen3"}]}' })),
     at('lmstudio', empty.baseURL),
+    at('vllm', await otherServer({ body: '{"data":[]}' })),
   ];
   const found = await discoverEndpoint({ env: {}, presets });
   expect(found.kind).toBe('nothing');
@@ -70,6 +89,7 @@ test('a server that is something else is not taken for one, nor one without a ch
     'no-model-server',
     'no-model-server',
     'no-model-server',
+    'no-model',
     'no-model',
   ]);
 });

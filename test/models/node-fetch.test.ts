@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { brotliCompressSync, createGzip, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import { expect, onTestFinished, test } from 'vitest';
+import { createAgent } from '../../src/agent/create-agent.ts';
 import { configuredModel } from '../../src/models/chat/chat-model.ts';
 import { createNodeFetch } from '../../src/models/http/node-fetch.ts';
 import { BUNDLED } from '../support/bundled.ts';
@@ -179,6 +180,19 @@ overOwnTransports(() => {
     const model = modelAt({ baseURL, model: 'm', apiKey: 'sk-abc' });
     expect((await ask(model)).content).toBe('ok');
     expect(seen).toEqual(['', '/'].map((end) => `/v1/chat/completions${end} Bearer sk-abc {`));
+  });
+
+  test('a redirect that never ends is left when its request is over', async () => {
+    const { promise: left, resolve } = Promise.withResolvers<void>();
+    const server = createHttpServer((request, response) => {
+      if (request.url !== '/v1/chat/completions') return complete(request, response);
+      response.writeHead(307, { location: '/v1/chat/completions/' }).write('It is');
+      response.once('close', resolve);
+    });
+    const baseURL = `http://127.0.0.1:${String(await listen(server))}/v1`;
+    const agent = createAgent({ model: modelAt({ baseURL, model: 'm' }), silent: true });
+    expect((await agent.run('hi')).result).toBe('ok');
+    await left;
   });
 
   test('redirects in a circle end', async () => {

@@ -268,7 +268,7 @@ overEachTransport(() => {
           }
         : 'ok',
     );
-    expect((await askInVain(model, { tools: [weather] })).code).toBe('no-native-tools');
+    expect(await askInVain(model, { tools: [weather] })).toMatchObject({ code: 'no-native-tools', status: 500 });
   });
 
   test('a router’s 404 for a model that it lists is about the tools', async () => {

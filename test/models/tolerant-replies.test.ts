@@ -1,4 +1,4 @@
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { chatModel } from '../../src/models/index.ts';
 import { startModelServer, type Scripted } from '../support/model-server.ts';
 import { ask, askInVain } from './ask.ts';
@@ -318,6 +318,21 @@ overEachTransport(() => {
     expect((await ask(model)).stats).toEqual({ tokensPerSecond: 42, timeToFirstTokenMs: 80 });
   });
 
+  test('speed is measured from the first piece to the last where a server does not tell it', async () => {
+    vi.useFakeTimers({ toFake: ['performance'] });
+    onTestFinished(() => void vi.useRealTimers());
+    vi.advanceTimersByTime(1000);
+    const pieces = ['It ', 'rains', '.'].map((content) => delta({ content }));
+    const last = { ...delta({}, 'stop'), usage: { prompt_tokens: 5, completion_tokens: 7 } };
+    const model = await serve(events(...pieces, last, '[DONE]'));
+    // What comes next comes 50 ms later.
+    const onToken = () => void vi.advanceTimersByTime(50);
+    expect((await ask(model, { ...streamed, io: { onToken } })).stats).toEqual({
+      tokensPerSecond: 70,
+      timeToFirstTokenMs: 0,
+    });
+  });
+
   test.each([
     ['a plain reply', { stream: false }, { content: 'a long answer', breakOffAfter: 1 }],
     ['a stream', streamed, { content: 'a long answer', breakOffAfter: 3 }],
@@ -396,10 +411,30 @@ overEachTransport(() => {
   test.each([
     ['that is no JSON', '<!-- cached -->\n{"error": oops'],
     ['without an error', '{"id": "x"}'],
+    ['as events of null', 'data: null'],
+    ['as events of empty lists', 'data: []'],
   ])('what stands between events %s is passed over', async (_what, line) => {
     const payloads = [delta({ content: 'fine' }), delta({}, 'stop')].map((one) => `data: ${JSON.stringify(one)}\n\n`);
     const model = await serve({ status: 200, body: `${payloads.join(`id: 7\nretry: 5\n${line}\n\n`)}${line}` });
     expect(await ask(model, streamed)).toMatchObject({ content: 'fine', finishReason: 'stop' });
+  });
+
+  test('what comes behind the end of a stream is not read, also where it comes at once', async () => {
+    const behind = [delta({ content: ' more' }), { error: { message: 'out of memory' } }];
+    const lines = [delta({ content: 'fine' }, 'stop'), '[DONE]', ...behind];
+    const body = lines.map((one) => `data: ${typeof one === 'string' ? one : JSON.stringify(one)}\n\n`).join('');
+    const model = await serve({ status: 200, body });
+    expect((await ask(model, streamed)).content).toBe('fine');
+  });
+
+  test('the text of a server of plain completions is the answer, whole and streamed', async () => {
+    const [start, more] = ['It', ' rains.'].map((text) => ({ choices: [{ index: 0, text, finish_reason: null }] }));
+    const model = await serve(
+      { status: 200, body: { choices: [{ index: 0, text: 'It rains.', finish_reason: 'stop' }] } },
+      events(start, more, delta({}, 'stop'), '[DONE]'),
+    );
+    expect((await ask(model)).content).toBe('It rains.');
+    expect((await ask(model, streamed)).content).toBe('It rains.');
   });
 
   test('an error within an error is known by its code', async () => {

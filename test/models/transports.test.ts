@@ -3,6 +3,7 @@ import { createServer, type Socket } from 'node:net';
 import fc from 'fast-check';
 import { AzureOpenAI, OpenAI } from 'openai';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { createAgent } from '../../src/agent/create-agent.ts';
 import { configuredModel } from '../../src/models/chat/chat-model.ts';
 import { secretsOf } from '../../src/models/endpoint/endpoint.ts';
 import { chatModel, type ChatModelOptions } from '../../src/models/index.ts';
@@ -137,6 +138,30 @@ overOwnTransports(() => {
     expect((await ask(modelAt({ baseURL, model: 'm' }))).content).toBe('ok');
   });
 
+  test.each(['constructor', '__proto__', 'gzip, br'])(
+    'a body in a form that is unknown (%s) is taken as it is',
+    async (form) => {
+      const body = completion('ok');
+      const baseURL = await serveBytes((socket) => {
+        socket.write(`${HEAD}content-encoding: ${form}\r\ncontent-length: ${String(body.length)}\r\n\r\n${body}`);
+      });
+      const agent = createAgent({ model: modelAt({ baseURL, model: 'm' }), silent: true, retry: { maxAttempts: 1 } });
+      expect(await agent.run('hi')).toMatchObject({ result: 'ok' });
+    },
+  );
+
+  test('a server that changes the protocol unasked is told at once', async () => {
+    const baseURL = await serveBytes((socket) => {
+      socket.write('HTTP/1.1 101 Switching Protocols\r\nupgrade: websocket\r\nconnection: upgrade\r\n\r\n');
+    });
+    for (const options of [{ baseURL, model: 'm' }, { baseURL }]) {
+      const agent = createAgent({ model: modelAt(options), silent: true, retry: { maxAttempts: 1 } });
+      expect(await agent.run('hi')).toMatchObject({
+        error: { code: 'connect-failed', message: expect.stringContaining('EPROTO') },
+      });
+    }
+  });
+
   test('compressed replies are not asked for', async () => {
     const server = await serve(['ok']);
     await ask(modelAt({ baseURL: server.baseURL, model: 'm' }));
@@ -152,22 +177,37 @@ overOwnTransports(() => {
     expect((await askInVain(model)).message).toContain('The server said: too warm');
     expect((await askInVain(model)).message).toContain('The server said: too cold');
   });
-});
 
-test('over direct: an error body without an end is cut, and its connection closed', async () => {
-  const { promise: closed, resolve } = Promise.withResolvers<void>();
-  const baseURL = await serveBytes((socket) => {
-    socket.once('close', resolve);
-    socket.write('HTTP/1.1 500 Oops\r\ncontent-type: text/plain\r\n\r\n');
-    const more = () => {
-      while (!socket.destroyed && socket.write('x'.repeat(65_536)));
-    };
-    socket.on('drain', more);
-    more();
+  test.each([
+    ['an error', '500 Oops', { model: 'm' }, { code: 'server-error', status: 500 }],
+    ['a list of models', '200 OK', {}, { code: 'connect-failed' }],
+  ])('%s without an end is cut, and its connection closed', async (_what, status, options, expected) => {
+    const { promise: closed, resolve } = Promise.withResolvers<number>();
+    const baseURL = await serveBytes((socket) => {
+      socket.once('close', () => resolve(socket.bytesWritten));
+      socket.write(`HTTP/1.1 ${status}\r\ncontent-type: text/plain\r\n\r\n`);
+      const more = () => {
+        while (!socket.destroyed && socket.write('x'.repeat(65_536)));
+      };
+      socket.on('drain', more);
+      more();
+    });
+    expect(await askInVain(modelAt({ baseURL, ...options }))).toMatchObject(expected);
+    expect(await closed).toBeLessThan(50_000_000);
   });
-  const failure = await askInVain(chatModel({ baseURL, model: 'm', transport: 'direct' }));
-  expect(failure).toMatchObject({ code: 'server-error', status: 500 });
-  await closed;
+
+  test.each(['099 Early', '600 Late', '999 Denied', '503 Not \u0001now'])(
+    'a status that no platform knows (%j) is a failure of the server, also where its models are listed',
+    async (status) => {
+      const baseURL = await serveBytes((socket) => {
+        socket.end(`HTTP/1.1 ${status}\r\ncontent-length: 2\r\n\r\nno`);
+      });
+      for (const options of [{ baseURL, model: 'm' }, { baseURL }]) {
+        const agent = createAgent({ model: modelAt(options), silent: true, retry: { maxAttempts: 1 } });
+        expect(await agent.run('hi')).toMatchObject({ reason: 'llm-error', error: { code: 'server-error' } });
+      }
+    },
+  );
 });
 
 describe.each(['openai', 'direct'] as const)('what the environment sets for OpenAI, over %s', (transport) => {

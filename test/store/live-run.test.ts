@@ -1,5 +1,6 @@
 import { expect, expectTypeOf, test } from 'vitest';
 import { z } from 'zod';
+import { type Model, ModelError } from '../../src/actors/model.ts';
 import { createAgent, recover, tool } from '../../src/index.ts';
 import { memoryJournal } from '../../src/journal/index.ts';
 import { runStore } from '../../src/store/index.ts';
@@ -29,6 +30,7 @@ test('a run of this process is followed and answered; who leaves and comes back 
   const run = agentOf([call, 'Half a kilo.']).run('Weigh it.');
   const { store, until, leave } = followed(runStore(run));
   const waiting = await until(({ status }) => status === 'waiting');
+  expect(waiting.connection).toBe('open');
   leave();
   await new Promise((resolve) => setTimeout(resolve, 5));
   const back = followed(store);
@@ -42,6 +44,25 @@ test('a run of this process is followed and answered; who leaves and comes back 
   ]);
   expect(done.state).toBe('COMPLETION');
   expect((await run).status).toBe('answered');
+});
+
+test('what a model has said of a reply that broke off is taken back before it is asked again', async () => {
+  let attempts = 0;
+  const complete: Model['complete'] = async (_request, { onToken }) => {
+    const text = ['Half a', 'Half a kilo.'][attempts++] ?? '';
+    onToken?.({ kind: 'text', text });
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    if (attempts === 1) throw new ModelError('server-error', 'It broke off.');
+    return { content: text };
+  };
+  const retry = { backoff: recover.constant(1) };
+  const agent = createAgent({ model: { complete }, streaming: true, retry, silent: true });
+  const { until, views } = followed(runStore(agent.run('Weigh it.')));
+  await until(isDone);
+  const texts = views.map(({ messages }) => messages.find(({ role }) => role === 'assistant')?.text ?? '');
+  const changes = texts.filter((text, at) => text !== texts[at - 1]);
+  expect(changes.slice(0, 4)).toEqual(['', 'Half a', '', 'Half a kilo.']);
+  expect(changes.at(-1)).toBe('Half a kilo.');
 });
 
 test('stop ends a run of this process, and its calls are over', async () => {

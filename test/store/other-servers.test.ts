@@ -29,6 +29,19 @@ test('a chat in which nothing goes on has no error in a browser either', async (
   expect(views.filter(({ error }) => error !== null)).toEqual([]);
 });
 
+test('nothing is sent where there is no run or call to send it to, and nothing is an error then', async () => {
+  const asked: unknown[] = [];
+  const fetch = async (_url: unknown, { method }: RequestInit = {}): Promise<Response> => {
+    asked.push(method);
+    return new Response(null, { status: 204 });
+  };
+  const store = runStore('http://chat/?id=a', { fetch });
+  const sent = [store.stop(), store.steer('Hello?'), store.approve('call-1'), store.reject('call-1')];
+  expect(await Promise.all(sent)).toEqual([false, false, false, false]);
+  expect(asked).toEqual([]);
+  expect(store.getSnapshot().error).toBeNull();
+});
+
 test('a proxy that asks for a pause is asked again; nothing is an error then', async () => {
   let refusals = 2;
   const { url, journal } = await servedChat(['Hi.'], {

@@ -47,6 +47,8 @@ describe('the spans of a run', () => {
         { content: 'Sunny.', usage, finishReason: 'stop', model: 'groq:llama-4' },
       ]),
       children: [forecaster],
+      temperature: 0.5,
+      maxTokens: 300,
       silent: true,
       telemetry: app.telemetry,
     });
@@ -85,6 +87,8 @@ describe('the spans of a run', () => {
       'gen_ai.operation.name': 'chat',
       'gen_ai.provider.name': 'openai',
       'gen_ai.request.model': 'scripted',
+      'gen_ai.request.temperature': 0.5,
+      'gen_ai.request.max_tokens': 300,
       'gen_ai.response.model': 'llama-4',
       'gen_ai.response.finish_reasons': ['stop'],
       'gen_ai.usage.input_tokens': 40,

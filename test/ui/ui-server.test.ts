@@ -232,6 +232,24 @@ test('edited arguments are run instead, and are checked again', async () => {
   }
 });
 
+test('edited arguments that come beside the messages of a chat are run instead', async () => {
+  const journal = memoryJournal();
+  const url = await served(payingAgent(journal), journal);
+  const { chat } = tab(url, 'bills');
+  await chat.sendMessage({ text: 'Pay.' });
+  const id = approvalOf(chat);
+  const part = { type: 'tool-pay', state: 'approval-responded', approval: { id, approved: true } };
+  const messages = [{ id: 'm', role: 'assistant', parts: [part] }];
+  const body = JSON.stringify({ id: 'bills', messages, edits: { [id]: { to: 'printer', euros: 10 } } });
+  const answer = await fetch(`${url}/api/chat`, { method: 'POST', headers: { user: 'ada' }, body });
+  expect(answer.status).toBe(200);
+  await answer.body?.cancel();
+  await chat.resumeStream();
+  await until(() => textOf(chat.lastMessage) === 'Paid.');
+  const paid = { state: 'output-available', output: 'paid 10 to printer', input: { euros: 10 } };
+  expect(chat.lastMessage?.parts[1]).toMatchObject(paid);
+});
+
 test('edited arguments that are no object are refused: the call does not run with those from before', async () => {
   const journal = memoryJournal();
   const url = await served(payingAgent(journal), journal);

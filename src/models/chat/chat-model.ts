@@ -170,7 +170,7 @@ function contextOf({ connection, name, memory }: Place, minContextSize: number) 
 }
 
 function idOf(endpoint: Endpoint | undefined, model: string | undefined): string {
-  if (endpoint === undefined) return model ?? 'discovered';
+  if (endpoint === undefined) return 'discovered';
   const place = endpoint.preset?.name ?? hostOf(endpoint);
   return model === undefined ? place : `${place}:${model}`;
 }

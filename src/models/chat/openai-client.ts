@@ -2,7 +2,7 @@ import { parsedText } from '../../json/json.ts';
 import type { OpenAI } from 'openai/client';
 import { type ClientRequestOptions, type Fetch, type OpenAIClient, isOpenAIHost } from '../endpoint/endpoint.ts';
 import { processEnvironment, readVariable } from '../endpoint/environment.ts';
-import { readBody, type BodyReading } from '../http/fetch.ts';
+import { readBeside, readBody, type BodyReading } from '../http/fetch.ts';
 import type { RefusedRequest, ResponseHeaders } from './failure.ts';
 import type { ChatClient, ResponseListener } from './send-request.ts';
 
@@ -182,7 +182,7 @@ function withWholeErrors(fetch: Fetch): Fetch {
     const { status, headers } = response;
     let text = '';
     // An error keeps its status where its body breaks off, too.
-    await readBody(response, (piece) => (text += piece)).ended.catch(() => undefined);
+    await readBeside(response, (piece) => (text += piece)).catch(() => undefined);
     return new Response(JSON.stringify({ error: parsedText(text) ?? text }), { status, headers });
   };
 }

@@ -104,7 +104,7 @@ export function settledSource(endpoint: Endpoint, options: DiscoverOptions): End
   const place = [endpoint.baseURL, ...alternatives].join(' ');
   const isShared = options.fetch === undefined;
   let known = endpoint;
-  let isFound = preset === undefined || alternatives.length === 0;
+  let isFound = alternatives.length === 0;
   const takeUp = (baseURL: string) => {
     known = { ...endpoint, baseURL };
     isFound = true;

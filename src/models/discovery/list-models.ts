@@ -1,7 +1,7 @@
 import { isJsonObject, type JsonObject, parsedText } from '../../json/json.ts';
 import type { Endpoint, Fetch } from '../endpoint/endpoint.ts';
 import { PRESETS } from '../endpoint/presets.ts';
-import { untilAborted } from '../http/fetch.ts';
+import { readBeside, untilAborted } from '../http/fetch.ts';
 
 /** A model as a server lists it. */
 export interface ListedModel {
@@ -63,7 +63,9 @@ async function fetchJson(
   { fetch, signal }: Pick<AskOptions, 'fetch' | 'signal'>,
 ): Promise<Asked> {
   const response = await fetch(url, { headers, signal });
-  return { kind: 'answered', status: response.status, value: parsedText(await response.text()) };
+  let text = '';
+  await readBeside(response, (piece) => (text += piece));
+  return { kind: 'answered', status: response.status, value: parsedText(text) };
 }
 
 /** Anthropic's model list needs its own headers, although its chat endpoint accepts OpenAI's. */

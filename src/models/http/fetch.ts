@@ -31,6 +31,20 @@ export function readBody(response: Response, onText: (text: string) => void): Bo
   return { ended: readAll(reader, onText), stop: () => void reader.cancel().catch(() => undefined) };
 }
 
+/** What is no reply is read so far: a server that never stops cannot fill the memory. */
+const MOST_CHARS = 16_000_000;
+
+/** Reads the body of an error or a list, and rejects where it breaks off. One that is too long is stopped. */
+export async function readBeside(response: Response, onText: (text: string) => void): Promise<void> {
+  let left = MOST_CHARS;
+  const reading = readBody(response, (text) => {
+    left -= text.length;
+    if (left < 0) reading.stop();
+    else onText(text);
+  });
+  await reading.ended;
+}
+
 async function readAll(reader: ReadableStreamDefaultReader<Uint8Array>, onText: (text: string) => void): Promise<void> {
   const decoder = new TextDecoder();
   for (;;) {

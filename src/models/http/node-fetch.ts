@@ -66,7 +66,9 @@ export class NodeResponse extends Response {
   #web: ReadableStream<Uint8Array<ArrayBuffer>> | undefined;
 
   constructor(message: IncomingMessage) {
-    super(null, { status: message.statusCode ?? 0, statusText: message.statusMessage ?? '', headers: pairs(message) });
+    const { statusCode = 0 } = message;
+    // No other status is one to the platform, and any other is a failure of the server.
+    super(null, { status: statusCode < 200 || statusCode > 599 ? 500 : statusCode, headers: pairs(message) });
     this.#message = message;
   }
 

@@ -67,6 +67,11 @@ export class NodeRequest {
       this.#current = message;
       this.#listener.onResponse(message);
     });
+    // Nobody asked for another protocol, and Node would report nothing.
+    request.once('upgrade', (_message, socket) => {
+      socket.destroy();
+      request.emit('error', Object.assign(new Error('the server left HTTP'), { code: 'EPROTO' }));
+    });
     request.on('error', () => undefined);
     request.once('error', (error) => {
       // What goes wrong with a response is an error of the message.
@@ -80,11 +85,11 @@ export class NodeRequest {
   #follow(message: IncomingMessage): boolean {
     const route = this.#redirects < MOST_REDIRECTS ? this.#outgoing.route.redirected(message) : null;
     if (route === null) return false;
-    // What it says beside that is read past, so that its connection can be used again.
+    // What it says beside that is read past, so that its connection can be used again, and not for longer than the rest takes.
     message.on('error', () => undefined).resume();
     this.#redirects += 1;
     this.#outgoing = { ...this.#outgoing, route };
-    this.#current = this.#send(false);
+    this.#current = this.#send(false).once('close', () => message.destroy());
     return true;
   }
 }
@@ -132,17 +137,17 @@ function watchBytes(request: ClientRequest): () => boolean {
 }
 
 /** How to unpack a body, by its `content-encoding`. */
-const UNPACKERS: Readonly<Record<string, (zlib: typeof Zlib) => Transform>> = {
-  gzip: (zlib) => zlib.createGunzip(),
-  'x-gzip': (zlib) => zlib.createGunzip(),
-  deflate: (zlib) => zlib.createInflate(),
-  br: (zlib) => zlib.createBrotliDecompress(),
-  zstd: (zlib) => zlib.createZstdDecompress(),
-};
+const UNPACKERS: ReadonlyMap<string | undefined, (zlib: typeof Zlib) => Transform> = new Map([
+  ['gzip', (zlib) => zlib.createGunzip()],
+  ['x-gzip', (zlib) => zlib.createGunzip()],
+  ['deflate', (zlib) => zlib.createInflate()],
+  ['br', (zlib) => zlib.createBrotliDecompress()],
+  ['zstd', (zlib) => zlib.createZstdDecompress()],
+]);
 
 /** The body of a response, unpacked where its server has compressed it: that is not asked for, and some do it all the same. */
 export function bodyOf(message: IncomingMessage): Readable {
-  const unpacker = UNPACKERS[message.headers['content-encoding']?.trim().toLowerCase() ?? ''];
+  const unpacker = UNPACKERS.get(message.headers['content-encoding']?.trim().toLowerCase());
   if (unpacker === undefined) return message;
   const { pipeline } = process.getBuiltinModule('node:stream');
   return pipeline(message, unpacker(process.getBuiltinModule('node:zlib')), () => undefined);

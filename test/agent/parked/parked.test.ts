@@ -42,6 +42,11 @@ function slowlyTaken(store: JournalStore, ms: number): JournalStore {
   };
 }
 
+test.each(['list', 'read', 'take'])('no runs are woken in a journal that cannot %s them', async (missing) => {
+  const { agent } = paying({ ...memoryJournal(), [missing]: undefined }, []);
+  await expect(agent.wake()).rejects.toThrow('agent.wake needs a journal whose runs can be listed and resumed.');
+});
+
 describe.each(['memory', 'file', 'sqlite'])('a run that may be parked, in a journal of the kind %s', (kind) => {
   const opened = async () => {
     const folder = await temporaryFolder();
