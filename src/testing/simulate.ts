@@ -186,7 +186,7 @@ function serversBelow({ options: { children = [], tools = [], onError } }: Simul
 /** A number that is worked out wrongly must not make a simulation of nothing, which finds no failure. */
 function checkNumbers({ seeds, firstSeed, recheck, maxFailures, budgetMs = 1 }: SimulateOptions): void {
   const isWhole = (value: unknown): boolean => Number.isSafeInteger(value) && Number(value) >= 1;
-  const isFine = typeof seeds === 'number' ? isWhole(seeds) : Array.isArray(seeds) && seeds.every(isWhole);
+  const isFine = typeof seeds === 'number' ? isWhole(seeds) : Array.isArray(seeds) && seeds.length > 0 && seeds.every(isWhole);
   const wrong: readonly (readonly [isFine: boolean, name: string, must: string, is: unknown])[] = [
     [isFine, 'seeds', 'a whole number from 1 on, or a list of such numbers', seeds],
     [

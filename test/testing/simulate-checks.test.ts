@@ -14,6 +14,7 @@ test.each<[string, SimulateOptions]>([
   ['seeds', { seeds: -1 }],
   ['seeds', { seeds: 0 }],
   ['seeds', { seeds: 1.5 }],
+  ['seeds', { seeds: [] }],
   ['seeds', { seeds: [1, Number.NaN] }],
   ['budgetMs', { budgetMs: 0 }],
   ['maxFailures', { maxFailures: 0 }],
