@@ -186,15 +186,12 @@ function serversBelow({ options: { children = [], tools = [], onError } }: Simul
 /** A number that is worked out wrongly must not make a simulation of nothing, which finds no failure. */
 function checkNumbers({ seeds, firstSeed, recheck, maxFailures, budgetMs = 1 }: SimulateOptions): void {
   const isWhole = (value: unknown): boolean => Number.isSafeInteger(value) && Number(value) >= 1;
-  const isFine = typeof seeds === 'number' ? isWhole(seeds) : Array.isArray(seeds) && seeds.length > 0 && seeds.every(isWhole);
+  const isFine =
+    typeof seeds === 'number' ? isWhole(seeds) : Array.isArray(seeds) && seeds.length > 0 && seeds.every(isWhole);
+  const isFirst = isWhole(firstSeed) && Number(firstSeed) <= LAST_UNBRED_SEED;
   const wrong: readonly (readonly [isFine: boolean, name: string, must: string, is: unknown])[] = [
     [isFine, 'seeds', 'a whole number from 1 on, or a list of such numbers', seeds],
-    [
-      isWhole(firstSeed) && Number(firstSeed) <= LAST_UNBRED_SEED,
-      'firstSeed',
-      `a whole number from 1 to ${LAST_UNBRED_SEED}`,
-      firstSeed,
-    ],
+    [isFirst, 'firstSeed', `a whole number from 1 to ${LAST_UNBRED_SEED}`, firstSeed],
     [recheck !== undefined && recheck >= 0 && recheck <= 1, 'recheck', 'a number from 0 to 1', recheck],
     [isWhole(maxFailures) || maxFailures === Infinity, 'maxFailures', 'a whole number from 1 on', maxFailures],
     [budgetMs > 0, 'budgetMs', 'milliseconds, more than 0', budgetMs],

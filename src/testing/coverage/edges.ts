@@ -99,9 +99,8 @@ export function machineCoverage(machine: AnyStateMachine, taken: Taken): Machine
   const left = edges.filter(({ key }) => taken.edges.has(key)).map(({ from }) => from);
   const own = [...taken.states].filter((one) => one.startsWith(`${machine.id}: `));
   // Of a parallel machine one text names a state of each region.
-  const entered = new Set([...own.flatMap((one) => one.slice(machine.id.length + 2).split('+')), ...left]);
-  const isEntered = (state: string): boolean =>
-    [...entered].some((one) => one === state || one.startsWith(`${state}.`));
+  const entered = [...own.flatMap((one) => one.slice(machine.id.length + 2).split('+')), ...left];
+  const isEntered = (state: string): boolean => entered.some((one) => `${one}.`.startsWith(`${state}.`));
   const missedStates = states.filter((state) => !isEntered(state));
   const missedEdges = edges.filter(({ key }) => !taken.edges.has(key));
   return {

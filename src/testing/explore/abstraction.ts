@@ -13,7 +13,7 @@ import { isError } from '../../json/to-json.ts';
 import type { agentMachine } from '../../machines/agent/agent.ts';
 import type { Failure } from '../../machines/agent/agent-context.ts';
 import type { LeafError } from '../../actors/journal.ts';
-import type { llmCallMachine } from '../../machines/llm-call/llm-call.ts';
+import type { LlmCallContext } from '../../machines/llm-call/llm-call.ts';
 import type { ModelList } from '../../machines/llm-call/model-list.ts';
 import type { McpConnectionContext } from '../../machines/mcp/mcp-connection-parts.ts';
 import type { ToolCallContext } from '../../machines/tool-call/tool-call-context.ts';
@@ -58,7 +58,7 @@ function renaming(): (path: string) => string {
 function memoryOf(snapshot: MachineState, callsATurn: number): Json {
   if (isAgent(snapshot)) return agentMemory(snapshot, callsATurn);
   if (isToolCall(snapshot)) return toolCallMemory(snapshot.context);
-  if (isLlmCall(snapshot)) return llmCallMemory(snapshot);
+  if (isLlmCall(snapshot)) return llmCallMemory(snapshot.context, snapshot.value === 'BACKING_OFF');
   if (isLoopDetection(snapshot)) return loopPattern(snapshot.context, { turns: Infinity, calls: Infinity });
   if (isMcpConnection(snapshot)) return connectionMemory(snapshot.context);
   try {
@@ -182,18 +182,16 @@ function toolCallMemory(context: ToolCallContext): Json {
   ];
 }
 
-function llmCallMemory({ context, value }: Pick<SnapshotFrom<typeof llmCallMachine>, 'context' | 'value'>): Json {
+function llmCallMemory(context: LlmCallContext, pauses: boolean): Json {
   const { attempts, shortened, leftOut, toolCalling, error, list, failures } = context;
-  // What led to a pause decides for the laws whether the model may be asked after it.
-  const cause = value === 'BACKING_OFF' ? [error?.code ?? null, error?.data ?? null] : null;
   const before = failures.map((failure) => (failure === null ? null : [failure.code, pauseOf(failure)]));
   return [
     attempts,
     shortened,
     leftOut,
     toolCalling,
-    pauseOf(error),
-    cause,
+    // What led to a pause decides for the laws whether the model may be asked after it.
+    pauses && error !== null ? [error.code, error.data ?? null] : pauseOf(error),
     ...(list === null ? [] : [before, ...listMemory(list)]),
   ];
 }

@@ -208,8 +208,7 @@ export class VirtualTime {
     const digit = (below: number): number => Math.floor(this.#random() * below);
     const bytes = <T extends ArrayBufferView>(array: T): T => {
       const all = new Uint8Array(array.buffer, array.byteOffset, array.byteLength);
-      for (let at = 0; at < all.length; at++) all[at] = digit(256);
-      return array;
+      return (all.set(all.map(() => digit(256))), array);
     };
     return [
       this.#virtualize(Math, 'random', () => this.#random()),
