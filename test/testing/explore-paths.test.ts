@@ -105,7 +105,7 @@ describe('a law that is broken', () => {
     const later = await found({ looks, 'looks and ends': (view) => looks(view) && view.over });
     expect(later).toMatchObject({ ok: false, exhaustive: false, bounds });
     const last = await found({ ends: ({ over }) => over, steps: () => false });
-    expect(last).toMatchObject({ ok: false, exhaustive: true, bounds: [] });
+    expect(last).toMatchObject({ ok: false, exhaustive: true, bounds: [], paths: [] });
   });
 
   test('on the way to a state does not make that unreachable', async () => {
