@@ -17,6 +17,7 @@ test.each<[string, SimulateOptions]>([
   ['seeds', { seeds: [] }],
   ['seeds', { seeds: [1, Number.NaN] }],
   ['budgetMs', { budgetMs: 0 }],
+  ['tool.trow agent/c1/callTool#1', { only: ['without request 1', 'tool.trow agent/c1/callTool#1'] }],
   ['maxFailures', { maxFailures: 0 }],
   ['process.crash', { faults: { 'process.crash': 7 } }],
   ['process.crash', { faults: { 'process.crash': Number.NaN } }],
