@@ -119,6 +119,8 @@ export function hostileModel(options: HostileModelOptions = {}): HostileModel {
 function hostile(options: HostileModelOptions): HostileModel & ManyRuns {
   const { seed = 1, replies, model, rate = 0.5, toolCalling = model?.toolCalling } = options;
   const names = checkedNames(options.mistakes);
+  if (!(rate >= 0 && rate <= 1))
+    throw wrongOption(`hostileModel: option 'rate' must be a number from 0 to 1, and is ${rate}.`);
   const requests: ModelRequest[] = [];
   const mistakesMade: MistakeMade[] = [];
   let position = 0;

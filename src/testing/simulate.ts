@@ -5,7 +5,7 @@ import { checkFunctions, described, optionsOf, wrongOption } from '../json/known
 import { readRecording } from '../journal/format/recording.ts';
 import { hostileModel } from './hostile-model.ts';
 import { MANY_RUNS, type ManyRuns, type ScriptedReply, begunAnew } from './scripted-model.ts';
-import { type Faults, ratesOf } from './simulate/simulated-faults.ts';
+import { FAULT_NAMES, type Faults, ratesOf } from './simulate/simulated-faults.ts';
 import type { OwnChecks } from './simulate/judge.ts';
 import { LAST_UNBRED_SEED } from './simulate/draws.ts';
 import { Search } from './simulate/seed-search.ts';
@@ -103,6 +103,9 @@ export async function simulate(given: AgentMaker | SimulatedAgent, options: Simu
   const agent = checkedAgent(given, options);
   const { seeds = 1000, firstSeed = 1, recheck = 0.02, maxFailures = 5, signal, onProgress, check, always } = options;
   checkNumbers({ ...options, seeds, firstSeed, recheck, maxFailures });
+  const kinds: readonly string[] = ['without', 'order', 'reply', ...FAULT_NAMES];
+  const unknown = options.only?.find((key) => !kinds.includes(key.split(' ')[0] ?? ''));
+  if (unknown !== undefined) throw wrongOption(`simulate: option 'only' holds '${unknown}', which names no draw.`);
   const only = options.only === undefined ? null : new Set(options.only);
   const rates = ratesOf(options.faults);
   const { model, replies } = modelOf(options.model);
@@ -186,15 +189,12 @@ function serversBelow({ options: { children = [], tools = [], onError } }: Simul
 /** A number that is worked out wrongly must not make a simulation of nothing, which finds no failure. */
 function checkNumbers({ seeds, firstSeed, recheck, maxFailures, budgetMs = 1 }: SimulateOptions): void {
   const isWhole = (value: unknown): boolean => Number.isSafeInteger(value) && Number(value) >= 1;
-  const isFine = typeof seeds === 'number' ? isWhole(seeds) : Array.isArray(seeds) && seeds.every(isWhole);
+  const isFine =
+    typeof seeds === 'number' ? isWhole(seeds) : Array.isArray(seeds) && seeds.length > 0 && seeds.every(isWhole);
+  const isFirst = isWhole(firstSeed) && Number(firstSeed) <= LAST_UNBRED_SEED;
   const wrong: readonly (readonly [isFine: boolean, name: string, must: string, is: unknown])[] = [
     [isFine, 'seeds', 'a whole number from 1 on, or a list of such numbers', seeds],
-    [
-      isWhole(firstSeed) && Number(firstSeed) <= LAST_UNBRED_SEED,
-      'firstSeed',
-      `a whole number from 1 to ${LAST_UNBRED_SEED}`,
-      firstSeed,
-    ],
+    [isFirst, 'firstSeed', `a whole number from 1 to ${LAST_UNBRED_SEED}`, firstSeed],
     [recheck !== undefined && recheck >= 0 && recheck <= 1, 'recheck', 'a number from 0 to 1', recheck],
     [isWhole(maxFailures) || maxFailures === Infinity, 'maxFailures', 'a whole number from 1 on', maxFailures],
     [budgetMs > 0, 'budgetMs', 'milliseconds, more than 0', budgetMs],

@@ -35,6 +35,28 @@ test('says that nothing failed, and what was met', async () => {
   expect(code).toBe(0);
 });
 
+test('simulates the seeds that the module names, unless the command names others', async () => {
+  const file = module('seeded', '() => 1');
+  const seeds = (list: unknown) =>
+    `\nexport const simulation = { seeds: ${JSON.stringify(list)}, firstSeed: 70, model };`;
+  const model = `\nconst model = (seed) => (console.error('seed', seed), { complete: async () => ({ content: 'Done.' }) });`;
+  const text = readFileSync(file, 'utf8') + model;
+  const ran = async (list: unknown, ...args: readonly string[]): Promise<readonly number[]> => {
+    const own = file.replace(/\.ts$/, `-${JSON.stringify(list).length}.ts`);
+    writeFileSync(own, text + seeds(list));
+    const given = ['simulate', own, '--faults', 'none', '--out', out, '--json', ...args];
+    const { stdout, stderr } = await runCliProcess(given, { cwd: folder });
+    const all = [...new Set([...stderr.matchAll(/^seed (\d+)$/gm)].map(([, seed]) => Number(seed)))];
+    expect(JSON.parse(stdout)).toMatchObject({ ok: true, runs: all.length });
+    return all.filter((seed) => seed < 2 ** 24);
+  };
+  expect(await ran(1)).toEqual([70]);
+  expect(await ran([81, 85])).toEqual([81, 85]);
+  expect(await ran(1, '--seed', '9')).toEqual([9]);
+  expect(await ran(1, '--seeds', '3', '--first-seed', '5')).toEqual([5, 6]);
+  expect((await ran(12, '--jobs', '2')).toSorted((a, b) => a - b)).toEqual(expect.arrayContaining([70, 76]));
+});
+
 test('prints what failed with the command that repeats it, and writes its recording', async () => {
   const file = module('loose', forgetful());
   const { code, stdout } = await runCli(['simulate', file, '--seeds', '10', '--faults', 'none', '--out', out], {

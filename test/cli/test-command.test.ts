@@ -263,6 +263,16 @@ ${once}`;
   expect(runTests('shared').passed).toBe(true);
 });
 
+test('a seed that fails only once becomes a test of which nobody says that it fails', async () => {
+  const simulation = `let runs = 0;
+export const simulation = { faults: [], model: ['Done.'], check: () => ++runs > 1 || 'the first one' };`;
+  writeAgent('agent.ts', '() => 1', simulation);
+  const { code, stdout, stderr } = await runCli(['test', '1', '--agent', 'agent.ts'], { cwd: folder });
+  expect([code, stdout]).toEqual([1, expect.stringContaining('check: the first one')]);
+  expect(stdout).not.toContain('It fails now');
+  expect(stderr).toContain('It does not fail');
+});
+
 test('a tool that needs a context gets it from the module, as in simulations', async () => {
   const runId = await production(() => Promise.reject(new Error('no such city')), [asks, 'No.']);
   const simulation = 'export const simulation = { context: { user: "Ada" } };';

@@ -5,6 +5,7 @@ import { loopDetectionMachine } from '../../src/machines/tool-call/loop-detectio
 import { SOAKING } from '../support/soak.ts';
 import { AGENT_MUTANTS } from './mutants/agent.ts';
 import { CALL_MUTANTS } from './mutants/call.ts';
+import { CLAIM_MUTANTS } from './mutants/claims.ts';
 import { CHANGE_MUTANTS } from './mutants/gate-changes.ts';
 import { GATE_MUTANTS } from './mutants/gate.ts';
 import { MESSAGE_MUTANTS, SAYINGS } from './mutants/messages.ts';
@@ -32,12 +33,14 @@ describe.each([
   ['what changes at the gate', CHANGE_MUTANTS],
   ['an answer that has a schema', OUTPUT_MUTANTS],
   ['what people say', MESSAGE_MUTANTS],
+  ['what a law says beside all else', CLAIM_MUTANTS],
 ])('mutants of %s are caught', (_machine, mutants: readonly Mutant[]) => {
-  test.each(mutants)('$wrong: breaks the law $law', async ({ machine, agent, law, events, outcomes }) => {
+  test.each(mutants)('$wrong: breaks the law $law', async ({ machine, agent, law, says, events, outcomes }) => {
     const more = { ...(events === undefined ? {} : { events }), ...(outcomes === undefined ? {} : { outcomes }) };
     const found = await explorePaths(machine, { ...OPTIONS, ...more, agent: mutantAgent(agent) });
     expect(found.violations.map((violation) => violation.law)).toContain(law);
-    const counterexample = found.violations.find((violation) => violation.law === law)?.counterexample ?? '';
+    const { counterexample = '', message = '' } = found.violations.find((violation) => violation.law === law) ?? {};
+    if (says !== undefined) expect(message).toMatch(says);
     expect(playBack(counterexample, machine).transitions.length).toBeGreaterThan(0);
   });
 });

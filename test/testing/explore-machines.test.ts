@@ -188,6 +188,14 @@ test('an object of a class says with toJSON what it is, and one that cannot be r
   expect(await explorePaths(turning(unreadable), { maxPaths: 20 })).toMatchObject({ exhaustive: false });
 });
 
+test('of a parallel machine the states of each region count as entered, and those that are not do not', async () => {
+  const region = (event: string) => ({ initial: 'ON', states: { ON: { on: { [event]: 'OFF' } }, OFF: {}, OF: {} } });
+  const machine = createMachine({ type: 'parallel', states: { LEFT: region('left'), RIGHT: region('right') } });
+  const { coverage, states } = await explorePaths(machine, sending('left', 'right'));
+  expect(states).toContain('(machine): LEFT.OFF+RIGHT.OFF');
+  expect(coverage[0]?.states).toEqual({ covered: 6, total: 8, missed: ['LEFT.OF', 'RIGHT.OF'] });
+});
+
 test('what is neither an agent nor a machine is refused', async () => {
   const agent = createAgent({ silent: true });
   for (const given of [agent.logic, createActor(agent.machine, { input: { task: 'x' } }), undefined, null, 'agent.ts'])

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { createMachine } from 'xstate';
 import { createAgent } from '../../src/agent/create-agent.ts';
 import { replay, transitions } from '../../src/journal/index.ts';
 import { DEFAULT_SETTINGS } from '../../src/machines/contract/agent-setup.ts';
@@ -88,6 +89,55 @@ describe('exploring an agent as it is configured', () => {
     for (const reason of ['thrown', 'budget', 'timeout', 'tool-error']) expect(reasons).toContain(reason);
   });
 });
+
+describe('a law that is broken', () => {
+  const found = (never: Readonly<Record<string, (view: View) => boolean>>) =>
+    explorePaths(agentWith({ tools: [look], maxSteps: 1 }), { never });
+  const looks = ({ ran }: View) => ran[0]?.tool === 'look';
+  const bounds = ['what follows a broken law was not explored'];
+
+  test('hides no other that is broken in the same state', async () => {
+    const { violations } = await found({ looks, acts: ({ ran }) => ran.length > 0 });
+    expect(violations.map(({ law }) => law)).toEqual(['looks', 'acts']);
+  });
+
+  test('proves no other that may be broken behind it', async () => {
+    const later = await found({ looks, 'looks and ends': (view) => looks(view) && view.over });
+    expect(later).toMatchObject({ ok: false, exhaustive: false, bounds });
+    const last = await found({ ends: ({ over }) => over, steps: () => false });
+    expect(last).toMatchObject({ ok: false, exhaustive: true, bounds: [], paths: [] });
+  });
+
+  test('on the way to a state does not make that unreachable', async () => {
+    const broken = createMachine({
+      entry: () => {
+        throw new Error('broken');
+      },
+    });
+    const machine = createMachine({
+      initial: 'A',
+      states: { A: { invoke: { id: 'step', src: broken, onError: 'B' } }, B: { on: { next: 'C' } }, C: {} },
+    });
+    const reaches = (name: string) =>
+      canReach(machine, ({ state }) => state === name, { events: () => [{ type: 'next' }] });
+    expect((await explorePaths(machine)).violations.map(({ law }) => law)).toContain('ends');
+    expect(await reaches('B')).toBe(true);
+    await expect(reaches('C')).rejects.toMatchObject({ code: 'not-exhaustive' });
+  });
+});
+
+test.each(['maxSteps', 'maxPaths', 'maxDepth', 'maxViolations', 'maxSeconds'])(
+  'a limit of nothing is refused, and proves nothing: %s',
+  async (name) => {
+    const agent = agentWith({ tools: [look] });
+    for (const limit of [0, -1, NaN]) {
+      const wrong = { code: 'wrong-option', message: expect.stringContaining(`'${name}' must be more than 0, and is`) };
+      await expect(explorePaths(agent, { [name]: limit })).rejects.toMatchObject(wrong);
+      await expect(canReach(agent, () => false, { [name]: limit })).rejects.toMatchObject(wrong);
+    }
+    expect(await explorePaths(agent, { maxPaths: 5, maxDepth: 2, [name]: 1 })).toMatchObject({ exhaustive: false });
+  },
+);
 
 test('a claim that is async is refused: what it gives would count as true', async () => {
   const agent = agentWith({ tools: [look] });

@@ -40,6 +40,17 @@ function hostileRun(hostile: HostileModelOptions, options: AgentOptions = {}) {
   return { run: agent.run('How will the weather be?'), executed, model, agent };
 }
 
+test.each([NaN, -0.1, 50])(
+  'a share of mistakes that is none is refused, and makes no model without them: %s',
+  (rate) => {
+    const wrong = {
+      code: 'wrong-option',
+      message: expect.stringContaining("option 'rate' must be a number from 0 to 1"),
+    };
+    expect(() => hostileModel({ rate })).toThrow(expect.objectContaining(wrong));
+  },
+);
+
 const modes = fc.constantFrom('native' as const, 'json' as const);
 
 test('whatever the seed, every run ends with a typed reason, within its limits, and never runs what does not fit', async () => {

@@ -52,6 +52,14 @@ describe('a run, its result and its recording are all accepted', () => {
   });
 });
 
+test('a global pattern is one that each call is held against from its beginning', async () => {
+  const run = travel([calls(['look', { city: 'Austin' }], ['look', { city: 'Austin' }]), 'Fine.']);
+  const city = /Austin/g;
+  await expect(run).toHaveCalledTool('look', { city }, { times: 2 });
+  await expect(run).toHaveCalledTool('look', { city }, { times: 2 });
+  await expect(run).not.toHaveCalledTool('look', { city: /Boston/g });
+});
+
 describe('toHaveVisited', () => {
   test('a state that no machine has is refused, so that no run is said not to have visited it', async () => {
     const misspelt = /No machine of a run has a state 'BACKING_OF'. Did you mean 'BACKING_OFF'\?/;

@@ -290,6 +290,33 @@ describe('time', () => {
     },
   );
 
+  test('random numbers of every width are drawn, and the same for the same seed', async () => {
+    const drawn: string[] = [];
+    const draw = tool({
+      name: 'draw',
+      description: 'Draws.',
+      effects: 'none',
+      execute: () => {
+        const arrays = [new Uint8Array(8), new Uint16Array(4), new Int32Array(2), new BigUint64Array(1)];
+        // A view of a part of its buffer leaves the rest as it is.
+        const part = new Uint8Array(new ArrayBuffer(8), 2, 4);
+        drawn.push(...[...arrays, part].map((one) => crypto.getRandomValues(one).join(',')));
+        return [...new Uint8Array(part.buffer)].filter((_, at) => at < 2 || at > 5);
+      },
+    });
+    const { failures } = await simulate((options) => createAgent({ tools: [draw], ...options }), {
+      seeds: [1, 2, 1],
+      faults: [],
+      recheck: 0,
+      model: [{ content: '', toolCalls: [{ name: 'draw' }] }, 'Done.'],
+      check: ({ recording }) => /"data":\[0,0,0,0\]/.test(recording()),
+    });
+    expect(failures).toEqual([]);
+    expect(drawn.slice(10)).toEqual(drawn.slice(0, 5));
+    expect(new Set(drawn).size).toBe(10);
+    expect(drawn.filter((numbers) => /^[0,]*$/.test(numbers))).toEqual([]);
+  });
+
   test('a tool that really waits is waited for, and named', async () => {
     const fetchIt = tool({
       name: 'fetch_it',

@@ -73,7 +73,7 @@ export const simulateCommand: Command = {
     const printJson = jsonPrinter(args);
     const { agent, options: own } = await loadSimulated(file, args.values.get('export'));
     const options = { ...own, ...given };
-    const { seeds, firstSeed } = given;
+    const { seeds = 1000, firstSeed = 1 } = options;
     const [part, { simulate }] = [ownPart(), await import('../../testing/simulate.ts')];
     const alone = ({ signal, onProgress }: Hooks): Promise<Simulation> =>
       simulate(agent, {
@@ -111,11 +111,11 @@ const OWN_TO_THREADS: readonly string[] = ['seed', 'seeds', 'first-seed', 'jobs'
 
 function readSeeds(args: Arguments) {
   const [seed, seconds] = [wholeNumber(args, 'seed'), wholeNumber(args, 'max-seconds')];
-  return {
-    seeds: seed === undefined ? (wholeNumber(args, 'seeds') ?? 1000) : [seed],
-    firstSeed: wholeNumber(args, 'first-seed') ?? 1,
-    ...(seconds === undefined ? {} : { budgetMs: seconds * 1000 }),
-  };
+  return defined({
+    seeds: seed === undefined ? wholeNumber(args, 'seeds') : [seed],
+    firstSeed: wholeNumber(args, 'first-seed'),
+    budgetMs: seconds === undefined ? undefined : seconds * 1000,
+  });
 }
 
 /** Simulates, shows how far it is, and ends early at a signal; at a second one the process ends at once. */

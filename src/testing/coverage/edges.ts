@@ -96,10 +96,11 @@ export function machineCoverage(machine: AnyStateMachine, taken: Taken): Machine
   const states = statesOf(machine);
   const edges = edgesOf(machine);
   // A state that is left at once is never seen at rest: the arrow that left it shows it.
-  const left = edges.filter(({ key }) => taken.edges.has(key)).map(({ from }) => `${machine.id}: ${from}`);
-  const entered = [...taken.states, ...left];
-  const isEntered = (state: string): boolean =>
-    entered.some((one) => one === `${machine.id}: ${state}` || one.startsWith(`${machine.id}: ${state}.`));
+  const left = edges.filter(({ key }) => taken.edges.has(key)).map(({ from }) => from);
+  const own = [...taken.states].filter((one) => one.startsWith(`${machine.id}: `));
+  // Of a parallel machine one text names a state of each region.
+  const entered = [...own.flatMap((one) => one.slice(machine.id.length + 2).split('+')), ...left];
+  const isEntered = (state: string): boolean => entered.some((one) => `${one}.`.startsWith(`${state}.`));
   const missedStates = states.filter((state) => !isEntered(state));
   const missedEdges = edges.filter(({ key }) => !taken.edges.has(key));
   return {

@@ -58,7 +58,7 @@ function renaming(): (path: string) => string {
 function memoryOf(snapshot: MachineState, callsATurn: number): Json {
   if (isAgent(snapshot)) return agentMemory(snapshot, callsATurn);
   if (isToolCall(snapshot)) return toolCallMemory(snapshot.context);
-  if (isLlmCall(snapshot)) return llmCallMemory(snapshot.context);
+  if (isLlmCall(snapshot)) return llmCallMemory(snapshot.context, snapshot.value === 'BACKING_OFF');
   if (isLoopDetection(snapshot)) return loopPattern(snapshot.context, { turns: Infinity, calls: Infinity });
   if (isMcpConnection(snapshot)) return connectionMemory(snapshot.context);
   try {
@@ -182,14 +182,16 @@ function toolCallMemory(context: ToolCallContext): Json {
   ];
 }
 
-function llmCallMemory({ attempts, shortened, leftOut, toolCalling, error, list, failures }: LlmCallContext): Json {
+function llmCallMemory(context: LlmCallContext, pauses: boolean): Json {
+  const { attempts, shortened, leftOut, toolCalling, error, list, failures } = context;
   const before = failures.map((failure) => (failure === null ? null : [failure.code, pauseOf(failure)]));
   return [
     attempts,
     shortened,
     leftOut,
     toolCalling,
-    pauseOf(error),
+    // What led to a pause decides for the laws whether the model may be asked after it.
+    pauses && error !== null ? [error.code, error.data ?? null] : pauseOf(error),
     ...(list === null ? [] : [before, ...listMemory(list)]),
   ];
 }

@@ -53,10 +53,13 @@ export interface ExploreOptions {
   readonly terminates?: boolean | undefined;
 }
 
-/** Rejects unknown options of an exploration, and what is not a function where one is needed. */
+/** Rejects unknown options of an exploration, what is not a function where one is needed, and limits of nothing. */
 export function checkExploreOptions(options: ExploreOptions, called = 'explorePaths'): void {
   checkNames(options, called);
   checkFunctions(called, options, ['events', 'distinguish', 'onProgress']);
+  for (const name of ['maxSteps', 'maxPaths', 'maxDepth', 'maxViolations', 'maxSeconds'] as const)
+    if (!((options[name] ?? 1) > 0))
+      throw wrongOption(`${called}: option '${name}' must be more than 0, and is ${options[name]}.`);
   for (const kind of ['never', 'always'] as const)
     if (typeof options[kind] === 'object') checkFunctions(called, options[kind], Object.keys(options[kind]));
 }

@@ -62,30 +62,28 @@ export function findings(explored: ExploredMachine, own: readonly Law[]): Findin
     }
   };
 
-  const problemAt = (
-    run: ExploredRun,
-    since: number,
-    choices: readonly PathChoice[],
-  ): { law: string; message: string } | null => {
+  /** All laws are asked: one that is broken must not hide another. */
+  const judged = (run: ExploredRun, since: number, choices: readonly PathChoice[]): boolean => {
     const situation = situationOf(run, since);
-    for (const { name, check } of laws) {
-      const message = check(situation);
-      if (message !== null) return { law: name, message };
-    }
     const isDead = !run.isOver() && run.open.size === 0 && choices.every(({ entry }) => isCancel(entry));
-    return isDead
-      ? { law: ALIVE.name, message: `nothing is open in ${run.view().state}, and nothing can happen` }
-      : null;
+    const dead = isDead ? `nothing is open in ${run.view().state}, and nothing can happen` : null;
+    let isSound = true;
+    for (const { name, check } of [...laws, { ...ALIVE, check: () => dead }]) {
+      const message = check(situation);
+      if (message !== null) broken(name, message, run);
+      isSound &&= message === null;
+    }
+    return isSound;
   };
 
   return {
     violations,
     judge: (run, since, choices) => {
       note(run);
-      const problem = problemAt(run, since, choices);
-      if (problem !== null) broken(problem.law, problem.message, run);
-      if (problem === null && run.isOver()) paths.push(pathOf(run));
-      return problem === null;
+      const isSound = judged(run, since, choices);
+      if (isSound && run.isOver()) paths.push(pathOf(run));
+      if (!isSound && !run.isOver()) gaps.add('what follows a broken law was not explored');
+      return isSound;
     },
     gap: (what) => void gaps.add(what),
     cycle: (run) => broken(stepBudget.name, 'the same state comes again and again, and no step is counted', run),

@@ -227,7 +227,7 @@ function shown(value: unknown): string {
 function holdsAll(expected: unknown, actual: unknown): boolean {
   const asked = asymmetric(expected);
   if (asked !== null) return asked(actual);
-  if (expected instanceof RegExp) return typeof actual === 'string' && expected.test(actual);
+  if (expected instanceof RegExp) return typeof actual === 'string' && says(actual, expected);
   if (Array.isArray(expected)) {
     return (
       Array.isArray(actual) &&

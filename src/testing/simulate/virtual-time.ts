@@ -206,9 +206,9 @@ export class VirtualTime {
 
   #replaceChance(): readonly (() => void)[] {
     const digit = (below: number): number => Math.floor(this.#random() * below);
-    const bytes = <T>(array: T): T => {
-      if (array instanceof Uint8Array) for (let at = 0; at < array.length; at++) array[at] = digit(256);
-      return array;
+    const bytes = <T extends ArrayBufferView>(array: T): T => {
+      const all = new Uint8Array(array.buffer, array.byteOffset, array.byteLength);
+      return (all.set(all.map(() => digit(256))), array);
     };
     return [
       this.#virtualize(Math, 'random', () => this.#random()),

@@ -15,6 +15,8 @@ export interface Mutant {
   readonly machine: typeof agentMachine;
   readonly agent: AgentOptions<unknown, OutputSchema | undefined>;
   readonly law: string;
+  /** What it must say, where another part of the law says something else of it. */
+  readonly says?: RegExp;
   /** What is said from outside, where that shows it. */
   readonly events?: NonNullable<ExploreOptions['events']>;
   /** What comes of its leaves, where that shows it. */
@@ -36,14 +38,25 @@ export const nothing = (): void => undefined;
  * the machine that was made meanwhile has the change. A `·` in a place is a dot within a name.
  */
 export function callEdge(place: string, value: unknown): typeof agentMachine {
+  const make = () => agentMachine.provide({ actors: { toolCall: toolCallMachine.provide({}) } });
+  return redrawn(toolCallMachine, place, value, make);
+}
+
+/** What is made while one place of a machine's drawing is another. */
+export function redrawn(
+  { config }: { readonly config: unknown },
+  place: string,
+  value: unknown,
+  make = () => agentMachine.provide({}),
+): typeof agentMachine {
   const names = place.split('.').map((name) => name.replace('·', '.'));
   const last = names.pop() ?? '';
-  const holder: unknown = names.reduce((at: unknown, name) => Reflect.get(Object(at), name), toolCallMachine.config);
+  const holder: unknown = names.reduce((at: unknown, name) => Reflect.get(Object(at), name), config);
   const before: unknown = Reflect.get(Object(holder), last);
   if (before === undefined) throw new Error(`There is no ${place} in the drawing.`);
   Reflect.set(Object(holder), last, value);
   try {
-    return agentMachine.provide({ actors: { toolCall: toolCallMachine.provide({}) } });
+    return make();
   } finally {
     Reflect.set(Object(holder), last, before);
   }

@@ -54,13 +54,8 @@ export function isListed(models: readonly RankedModel[], asked: readonly ModelAt
 }
 
 /** What is wrong with the latest request of a turn; null: nothing is. */
-export function listedAskedWrongly({
-  models,
-  asked,
-  maxAttempts,
-  overflowed,
-  refusedTools,
-}: ListedTurn): string | null {
+export function listedAskedWrongly(turn: ListedTurn): string | null {
+  const { models, asked, maxAttempts, overflowed, refusedTools } = turn;
   const [one, before] = [asked.at(-1), asked.at(-2)];
   if (one === undefined) return null;
   const own = models[placeOf(models, one.model)];
@@ -90,12 +85,8 @@ export function listedAskedWrongly({
 }
 
 /** What is wrong with a turn that has failed; null: nothing is. */
-export function listedEndedWrongly({
-  models,
-  asked,
-  maxAttempts,
-  overflowed,
-}: Omit<ListedTurn, 'refusedTools'>): string | null {
+export function listedEndedWrongly(turn: Omit<ListedTurn, 'refusedTools'>): string | null {
+  const { models, asked, maxAttempts, overflowed } = turn;
   const last = asked.at(-1)?.error ?? null;
   if (last === null || isRefused(last) || counted(asked) >= Math.max(maxAttempts, models.length)) return null;
   // Which model takes a conversation that was too long for another is judged when it is asked.
