@@ -79,9 +79,7 @@ export function frameFeed(state: PageState): (frame: Frame) => void {
     else requestAnimationFrame(drawNext);
   };
   // The screen asks no more for what a page was waiting to draw when it was hidden.
-  document.onvisibilitychange = () => {
-    if (waiting && document.hidden) drawNext();
-  };
+  document.onvisibilitychange = drawNext;
 
   return (frame) => {
     queue.push(frame);
