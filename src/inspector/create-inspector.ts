@@ -56,7 +56,7 @@ export interface Inspector extends RunPort {
    * if not even its first line can be read.
    */
   open(recording: string | readonly (string | object)[]): string;
-  /** Shows the recordings of a folder, those that are still written as they grow, and new ones. */
+  /** Shows the newest 500 recordings of a folder, those that are still written as they grow, and new ones. */
   openFolder(folder: string): Promise<void>;
   /** Ends everything: server, connections, sessions. */
   close(): Promise<void>;

@@ -87,6 +87,30 @@ test.skipIf(noChromium)(
   },
 );
 
+test.skipIf(noChromium)(
+  'a list that does not name all runs says how many are missing, and the filter finds them',
+  async () => {
+    const run = createAgent({ model: scriptedModel(['Hello.']), silent: true }).run('Greet');
+    await run;
+    const { page } = await open();
+    for (let n = 0; n < 320; n += 1)
+      inspector().open(
+        run
+          .recording()
+          .replaceAll(run.runId, `numbered-${n}`)
+          .replace(/"at":"[^"]*"/, `"at":"${new Date(n).toISOString()}"`),
+      );
+    await page.keyboard.press('r');
+    const list = page.getByRole('dialog');
+    const rows = list.locator('.session-row');
+    await list.getByText(/^\d+ older ones$/).waitFor();
+    expect(await rows.count()).toBe(300);
+    await page.getByLabel('Filter runs').fill('numbered-0');
+    await list.getByText('numbered-0').waitFor();
+    expect([await rows.count(), await list.getByText('older ones').count()]).toEqual([1, 0]);
+  },
+);
+
 /** Gives back how to know what a page and its worker hold, in MB of JavaScript, without what is garbage. */
 async function heapOf(page: Page): Promise<() => Promise<number>> {
   const ofPage = await page.context().newCDPSession(page);

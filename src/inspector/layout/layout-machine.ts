@@ -16,11 +16,30 @@ import {
 
 /**
  * Lays a machine out. The engine is large, so this module is loaded only when a drawing is met that has no layout yet.
- * Never fails for a drawing that XState accepts; rejects with the engine's error otherwise.
+ * Rejects where the engine would take minutes, in which a page does nothing else: it has too many long arrows.
  */
 export async function layoutMachine(drawing: MachineDrawing, style: ChartStyle): Promise<ChartLayout> {
   const graph = chartGraph(drawing, style);
+  const bends = bendsIn(graph);
+  if (bends > MOST_BENDS)
+    throw new Error(`${graph.states.size - 1} states and ${graph.routes.size} arrows are too many for one drawing.`);
+  if (bends > MANY_BENDS) Object.assign(graph.root.layoutOptions ?? {}, FAST);
   return readLayout(await new elk.default().layout(graph.root), graph);
+}
+
+/** The engine takes a second or two for a thousand bends if it is not thorough, else minutes. */
+const [MANY_BENDS, MOST_BENDS] = [400, 2500];
+
+/** About how many places of arrows are to be found: one for each column of states that an arrow passes. */
+function bendsIn({ states, routes }: ChartGraph): number {
+  const order = new Map([...states.keys()].map((path, index) => [path, index]));
+  const columns = new Map<string, number>();
+  const placeOf = (path: string): number => order.get(path) ?? 0;
+  const columnOf = (path: string): number => columns.get(path) ?? 0;
+  const arrows = [...routes.values()].sort((one, other) => placeOf(one.source) - placeOf(other.source));
+  for (const { source, target } of arrows)
+    if (placeOf(source) < placeOf(target)) columns.set(target, Math.max(columnOf(target), columnOf(source) + 1));
+  return arrows.reduce((sum, { source, target }) => sum + Math.abs(columnOf(target) - columnOf(source)), 0);
 }
 
 /** Reads what ELK has laid out back into a drawing. All coordinates are those of the whole drawing. */
@@ -202,6 +221,9 @@ const OPTIONS = {
   'elk.layered.cycleBreaking.strategy': 'MODEL_ORDER',
   'elk.layered.nodePlacement.strategy': 'NETWORK_SIMPLEX',
 };
+
+/** For drawings of many long arrows. */
+const FAST = { 'elk.layered.nodePlacement.strategy': 'BRANDES_KOEPF', 'elk.layered.thoroughness': '1' };
 
 /** Without labels, arrows run together where they can, as tracks do. */
 const SHARED = { 'elk.layered.mergeEdges': 'true', 'elk.layered.mergeHierarchyEdges': 'true' };

@@ -54,6 +54,8 @@ export async function answer(request: AllowedRequest, world: RouteWorld): Promis
   if (parts[1] === 'search' && parts.length === 2 && method === 'GET')
     return Response.json(await searchSessions(world.sessions.all(), url.searchParams.get('q') ?? ''));
   const session = world.sessions.find(parts[2] ?? '');
+  if (parts[1] === 'sessions' && parts[3] === 'stream' && method === 'GET')
+    return sessionStream(parts[2] ?? '', numberFrom(request), world);
   if (parts[1] !== 'sessions' || session === undefined) return notFound();
   if (method === 'POST') return parts[3] === 'act' ? act(session, request) : notFound();
   return sessionPart(session, parts.slice(3), request, world);
@@ -62,16 +64,14 @@ export async function answer(request: AllowedRequest, world: RouteWorld): Promis
 async function sessionPart(
   session: Session,
   [part, which]: readonly string[],
-  { url, lastEventId }: AllowedRequest,
+  request: AllowedRequest,
   { page, version, sessions }: RouteWorld,
 ): Promise<Response> {
-  const from = lastNumber(lastEventId ?? url.searchParams.get('from'));
+  const { url } = request;
   switch (part) {
-    case 'stream':
-      return eventStream((signal) => session.follow(from, signal));
     case 'frames': {
       const limit = lastNumber(url.searchParams.get('limit'));
-      const found = session.kept?.page(from, Math.min(limit === 0 ? 1000 : limit, MOST_FRAMES));
+      const found = session.kept?.page(numberFrom(request), Math.min(limit === 0 ? 1000 : limit, MOST_FRAMES));
       return found === undefined ? notFound() : Response.json(found);
     }
     case 'steps': {
@@ -131,6 +131,18 @@ function receive(body: string, app: string, world: RouteWorld): Response {
 async function pageFile(path: string, { page }: RouteWorld): Promise<Response> {
   const file = await (await page()).read(path === '/' ? 'index.html' : path.slice(1));
   return file === null ? notFound() : new Response(file.body, { headers: { 'content-type': file.type } });
+}
+
+function numberFrom({ lastEventId, url }: AllowedRequest): number {
+  return lastNumber(lastEventId ?? url.searchParams.get('from'));
+}
+
+/** Of a session that is not here, what comes as soon as it is: a browser asks only once for what there is not. */
+function sessionStream(id: string, from: number, { sessions }: RouteWorld): Response {
+  return eventStream(async function* (signal) {
+    const session = sessions.find(id) ?? (await sessions.arrival(id, signal));
+    if (session !== undefined) yield* session.follow(from, signal);
+  });
 }
 
 /** The list of sessions: each as it is now, and again whenever it changes. */

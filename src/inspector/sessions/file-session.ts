@@ -99,6 +99,8 @@ export interface FolderWatch {
 }
 
 const LOOK_MS = 500;
+/** How many times as long as a look at all files took is waited before the next: in a folder of thousands it takes a while. */
+const REST = 9;
 /** A longer list is of no use; the newest are shown. */
 const MOST = 500;
 
@@ -159,11 +161,24 @@ export async function watchFolder(folder: string, sessions: SessionList): Promis
     const found = known.get(path);
     return sessions.find(found?.file.session.id ?? '') === found?.file.session ? found : undefined;
   };
+  /** Older recordings make room for newer ones, so that a folder which is watched for long does not fill the memory. */
+  const forgetOld = (files: readonly RecordingFile[]): void => {
+    const newest = new Set(files.map(({ path }) => path));
+    for (const [path, { file }] of known) {
+      if (known.size <= MOST || newest.has(path)) continue;
+      if (standing(path) !== undefined) sessions.remove(file.session.id);
+      known.delete(path);
+    }
+  };
   let timer: ReturnType<typeof setTimeout> | undefined;
   let closed = false;
+  let rest = LOOK_MS;
 
   const look = async (): Promise<void> => {
-    for (const { path, size, mtimeMs } of await recordingsIn(folder)) {
+    const began = performance.now();
+    const files = await recordingsIn(folder);
+    rest = Math.max(LOOK_MS, REST * (performance.now() - began));
+    for (const { path, size, mtimeMs } of files) {
       if (isOfRun(path)) continue;
       const before = standing(path);
       if (before?.size === size) continue;
@@ -190,10 +205,11 @@ export async function watchFolder(folder: string, sessions: SessionList): Promis
       known.set(path, { file, size });
       sessions.add(file.session);
     }
+    forgetOld(files);
   };
   const again = (): void => {
     if (closed) return;
-    timer = setTimeout(() => void look().then(again, again), LOOK_MS);
+    timer = setTimeout(() => void look().then(again, again), rest);
     timer.unref();
   };
 

@@ -6,7 +6,7 @@
  * I2 Lines are sent in the order in which they were written, each once, and what was reported in between, such as tokens,
  *    between the same lines. Of what a viewer missed of it, only the words of a reply that is under way are sent later, all of them.
  * I3 Lines are collected for a moment, and the event loop is not held for longer than a slice: an agent may run in it.
- * I4 After the line that ends the run the stream ends.
+ * I4 After the line that ends the run the stream ends. Closed before that, it breaks: its viewer comes back for what follows.
  */
 import type { RecordLine, RunRecord } from '../../journal/format/record.ts';
 import { abortable, SLICE_MS } from '../frames/event-loop.ts';
@@ -72,7 +72,8 @@ export class JournalSession implements Session {
         const more = reader.read();
         const { number, texts, isAll } = more;
         if (texts.length > 0) yield encoder.encode(`id: ${number}\ndata: ${texts.join('\ndata: ')}\n\n`);
-        else if (reader.isOver || this.#closed) return;
+        else if (reader.isOver) return;
+        else if (this.#closed) throw new Error('The session is gone.');
         else if (isAll) await unlessLeft(reader.news());
         if (!reader.isOver || !isAll) await unlessLeft(pause(isAll ? PACE_MS : 0));
       }

@@ -29,7 +29,10 @@ export class SessionList {
     this.#keep = keep;
   }
 
+  /** One that has the id of another takes its place: a run that was let go, or its recording, is there again as a live run. */
   add(session: Session): void {
+    this.#over.delete(session.id);
+    this.#sessions.get(session.id)?.close();
     this.#sessions.set(session.id, session);
     this.changed(session.id);
   }
@@ -113,6 +116,12 @@ export class SessionList {
     } finally {
       this.#followers.delete(follower);
     }
+  }
+
+  /** The session of an id, as soon as there is one; undefined: the caller stopped before. */
+  async arrival(id: string, signal: AbortSignal): Promise<Session | undefined> {
+    for await (const ids of this.follow(signal)) if (ids.includes(id) && this.#sessions.has(id)) break;
+    return this.#sessions.get(id);
   }
 
   /** It is not shown any more. */

@@ -166,3 +166,39 @@ test('following moves the camera only when the active state is out of sight', ()
   expect(keepInSight(camera, { x: 100, y: 100, width: 80, height: 30 }, view)).toEqual(camera);
   expect(keepInSight(camera, { x: 900, y: 100, width: 80, height: 30 }, view).x).toBe(-620);
 });
+
+/** A ring of states, each with a shortcut: its arrows are longer, the more states there are. */
+const ring = (count: number) =>
+  drawMachine(
+    createMachine({
+      id: 'ring',
+      initial: 'S0',
+      states: Object.fromEntries(
+        Array.from({ length: count }, (_, n) => [
+          `S${n}`,
+          { on: { next: `S${(n + 1) % count}`, jump: `S${(n * 7) % count}` } },
+        ]),
+      ),
+    }),
+  );
+
+/** A state that leads to each of many others, and back. */
+const star = (count: number) => {
+  const leaves = Array.from({ length: count }, (_, n) => `L${n}`);
+  const on = Object.fromEntries(leaves.map((leaf) => [leaf, leaf]));
+  const states = Object.fromEntries(leaves.map((leaf) => [leaf, { on: { back: 'HUB' } }]));
+  return drawMachine(createMachine({ id: 'star', initial: 'HUB', states: { HUB: { on }, ...states } }));
+};
+
+test.each([
+  ['40 states with shortcuts', ring(40), 40],
+  ['60 states around one', star(60), 61],
+])('%s are laid out', async (_, drawing, count) => {
+  expect((await layoutMachine(drawing, PLAIN)).states).toHaveLength(count);
+});
+
+test('a machine whose arrows are too many and too long is said to be too large, at once', async () => {
+  await expect(layoutMachine(ring(300), PLAIN)).rejects.toThrow(
+    '300 states and 600 arrows are too many for one drawing.',
+  );
+});

@@ -1,11 +1,44 @@
 import { afterEach, expect, test, vi } from 'vitest';
+import type { Frame, SessionInfo, StepInfo } from '../../../src/inspector/frames/protocol.ts';
 import { frameFeed } from '../../../src/inspector/page/state/feed.ts';
 import { pageState } from '../../../src/inspector/page/state/page-state.ts';
 
 afterEach(() => {
+  vi.restoreAllMocks();
   vi.unstubAllGlobals();
   vi.useRealTimers();
 });
+
+const INFO: SessionInfo = {
+  id: 's',
+  kind: 'recording',
+  title: 'A run',
+  agent: 'agent',
+  at: '2026-01-01T00:00:00.000Z',
+  status: 'running',
+  reason: null,
+  problem: null,
+  parent: null,
+  can: [],
+};
+const STEP: StepInfo = { n: 1, at: 0, actor: 'agent', event: 'e', transitions: [], from: [], to: [], entry: null };
+
+/** A tab that can be hidden: no frame of the screen comes then. Each look at the time takes a millisecond. */
+function tabWithClock() {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'performance'] });
+  const asked: unknown[] = [];
+  const page: { hidden: boolean; onvisibilitychange?: () => void } = { hidden: false };
+  vi.stubGlobal('document', page);
+  vi.stubGlobal('requestAnimationFrame', (callback: unknown) => asked.push(callback));
+  let now = 0;
+  vi.spyOn(performance, 'now').mockImplementation(() => (now += 1));
+  const state = pageState();
+  const turn = (hidden: boolean) => (): void => {
+    page.hidden = hidden;
+    page.onvisibilitychange?.();
+  };
+  return { asked, tab: { hide: turn(true), show: turn(false) }, state, take: frameFeed(state) };
+}
 
 /** A screen whose frames come when the test says so; what is drawn takes `cost` milliseconds. */
 function screen(cost: number) {
@@ -60,4 +93,37 @@ test('nothing is drawn, and the screen is not asked, when nothing comes', () => 
   for (let n = 0; n < 5; n += 1) frame(false);
   expect(drawn()).toBe(1);
   expect(waits()).toBe(false);
+});
+
+/** The frames of a session of many steps. */
+const steps = (count: number): readonly Frame[] => [
+  { t: 'session', session: { ...INFO, id: 's' } },
+  ...Array.from({ length: count }, (_, n): Frame => ({ t: 'step', session: 's', step: { ...STEP, n: n + 1 } })),
+];
+
+test('a page that is hidden while it waits for the screen takes what comes, all of it with each tick of a slow clock', () => {
+  const { asked, tab, state, take } = tabWithClock();
+  const [session, ...rest] = steps(40_000);
+  take(session as Frame);
+  expect(asked).toHaveLength(1);
+  tab.hide();
+  expect(state.model.sessions.size).toBe(1);
+  const known = () => state.model.sessions.get('s')?.steps.length;
+  for (const part of [rest.slice(0, 20_000), rest.slice(20_000)]) {
+    const before = known() ?? 0;
+    part.forEach(take);
+    expect(known()).toBe(before);
+    vi.advanceTimersByTime(60_000);
+    expect(known()).toBe(before + part.length);
+  }
+  // Nothing comes, and nothing is asked of screen or clock.
+  vi.advanceTimersByTime(60_000);
+  expect([asked.length, vi.getTimerCount()]).toEqual([1, 0]);
+});
+
+test('a page that is hidden while it waits for nothing is not drawn for that', () => {
+  const { tab, state } = tabWithClock();
+  tab.hide();
+  tab.show();
+  expect([state.revision.value, vi.getTimerCount()]).toEqual([0, 0]);
 });

@@ -21,8 +21,8 @@ const SMOOTH_MS = 24;
 /**
  * Takes frames as fast as they come and folds them in step with the screen, never more than a part of each animation
  * frame: a flood shows late rather than freezing the page. What it costs to draw what has come is watched too: where that
- * is more than the screen allows, at most half of the time goes into it. In a hidden page a slow clock stands in for the
- * screen.
+ * is more than the screen allows, at most half of the time goes into it. In a hidden page a clock stands in for the screen,
+ * which browsers soon slow down to one tick a minute: each takes all that has come.
  */
 export function frameFeed(state: PageState): (frame: Frame) => void {
   let queue: Frame[] = [];
@@ -36,7 +36,8 @@ export function frameFeed(state: PageState): (frame: Frame) => void {
   let latestAt = 0;
 
   const fold = (): void => {
-    const until = performance.now() + (queue.length > FAR_BEHIND ? LOADING_BUDGET_MS : BUDGET_MS);
+    const budget = queue.length > FAR_BEHIND ? LOADING_BUDGET_MS : BUDGET_MS;
+    const until = document.hidden ? Infinity : performance.now() + budget;
     let done = 0;
     while (done < queue.length && (done % 32 !== 0 || performance.now() < until)) {
       const frame = queue[done++];
@@ -77,6 +78,8 @@ export function frameFeed(state: PageState): (frame: Frame) => void {
     if (document.hidden) setTimeout(drawNext, 200);
     else requestAnimationFrame(drawNext);
   };
+  // The screen asks no more for what a page was waiting to draw when it was hidden.
+  document.onvisibilitychange = drawNext;
 
   return (frame) => {
     queue.push(frame);

@@ -30,6 +30,8 @@ export function Dialogs() {
   }
 }
 
+const MOST_ROWS = 300;
+
 /** All runs and recordings, newest first, to choose from; recordings can be opened from disk. */
 function SessionsDialog() {
   const page = usePage();
@@ -54,7 +56,7 @@ function SessionsDialog() {
         onInput={(event) => setWanted(event.currentTarget.value)}
       />
       <div>
-        {sessions.slice(0, 300).map(({ info }) => (
+        {sessions.slice(0, MOST_ROWS).map(({ info }) => (
           <button
             key={info.id}
             type="button"
@@ -72,6 +74,7 @@ function SessionsDialog() {
             </span>
           </button>
         ))}
+        {sessions.length > MOST_ROWS && <p class="pad dim">{sessions.length - MOST_ROWS} older ones</p>}
       </div>
       {desk.acts && (
         <label class="button">
