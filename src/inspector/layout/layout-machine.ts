@@ -22,7 +22,7 @@ export async function layoutMachine(drawing: MachineDrawing, style: ChartStyle):
   const graph = chartGraph(drawing, style);
   const bends = bendsIn(graph);
   if (bends > MOST_BENDS)
-    throw new Error(`${graph.states.size - 1} states and ${graph.routes.size} arrows are too many for one drawing.`);
+    throw tooLarge(`${graph.states.size - 1} states and ${graph.routes.size} arrows are too many for one drawing.`);
   if (bends > MANY_BENDS) Object.assign(graph.root.layoutOptions ?? {}, FAST);
   return readLayout(await new elk.default().layout(graph.root), graph);
 }
@@ -221,6 +221,8 @@ const OPTIONS = {
   'elk.layered.cycleBreaking.strategy': 'MODEL_ORDER',
   'elk.layered.nodePlacement.strategy': 'NETWORK_SIMPLEX',
 };
+
+const tooLarge = (message: string): Error => Object.assign(new Error(message), { code: 'drawing-too-large' });
 
 /** For drawings of many long arrows. */
 const FAST = { 'elk.layered.nodePlacement.strategy': 'BRANDES_KOEPF', 'elk.layered.thoroughness': '1' };
