@@ -98,11 +98,7 @@ export const SOURCE_MUTANTS: readonly SourceMutant[] = [
   // Calls of tools and models.
   change('actors/deadline.ts', 'clear(): void {\n    this.#stop?.();', 'clear(): void {'),
   change(CALL_TOOL, 'limit.clear();'),
-  change(
-    CALL_TOOL,
-    'await Promise.race([work(ports, input, toolIo(input, io, limit)), limit.passed])',
-    'await work(ports, input, toolIo(input, io, limit))',
-  ),
+  change(CALL_TOOL, 'await Promise.race([work(ports, input, call), limit.passed])', 'await work(ports, input, call)'),
   change(CALL_TOOL, 'copyOf(input.args)', 'input.args'),
   change(CALL_LLM, 'namedReply(checkReply(await replying), model)', 'namedReply(await replying, model)'),
   change(
