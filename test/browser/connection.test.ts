@@ -97,6 +97,29 @@ test.skipIf(noChromium)(
   },
 );
 
+test.skipIf(noChromium)(
+  'a run that the next process begins anew, under the id of the last one, is shown alone',
+  async () => {
+    const address = { port: await freePort(), token: 'the-same-for-both-of-them', page: await builtPage() };
+    const first = await createInspector(address);
+    const run = payer(first).run('Pay her', { runId: 'of-a-script' });
+    const { page } = await open({ url: first.url });
+    await page.getByRole('button', { name: 'Approve', exact: true }).waitFor();
+    await first.close();
+    await page.getByText('connection lost').waitFor();
+
+    const second = await createInspector(address);
+    onTestFinished(() => second.close());
+    const answering = createAgent({ model: scriptedModel(['Hello.']), silent: true, inspect: second });
+    await answering.run('Greet her', { runId: 'of-a-script' });
+    await page.locator('.answer-text').getByText('Hello.').waitFor();
+    await page.getByText('Greet her').nth(1).waitFor();
+    expect(await page.getByText('Pay her').count()).toBe(0);
+    expect(await page.locator('.banner, [data-kind="call"]').count()).toBe(0);
+    await run.cancel();
+  },
+);
+
 test.skipIf(noChromium)('what is still on its way is not said to be missing', async () => {
   const { page } = await open({ url: 'about:blank' });
   const [list, player] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];

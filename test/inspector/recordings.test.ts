@@ -83,6 +83,9 @@ describe('a recording', () => {
   test.each([
     ['a line that is none', '{"t":"outco', /Line 5 .* is not JSON.* It is shown up to there\.$/],
     ['a record without what it needs', '{"t":"outcome","id":"x"}', /Line 5 .*without a usable "at"/],
+    ['an effect without a name', '{"t":"start","at":0,"id":"x"}', /Line 5 .*without a usable "name"/],
+    ['an outcome of nothing', '{"t":"outcome","at":0,"id":"x","ok":true}', /Line 5 .*without a usable "value"/],
+    ['a remark that is none', '{"t":"note","at":0,"id":"x","note":null}', /Line 5 .*without a usable "note"/],
   ])('that is damaged in the middle by %s is shown up to there, and says so', async (_, wrong, problem) => {
     const shown = await inspector();
     const lines = (await recorded('parallel')).trim().split('\n');

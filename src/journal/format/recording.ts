@@ -115,11 +115,14 @@ function readHead(record: object | null): RunRecord {
 const LATEST_MS = 1e14;
 
 /** What of a record behind the head is not as every version has written it. */
-function unusableIn({ t, at, id, ok, error, event, to = '' }: JsonObject): string | null {
+function unusableIn({ t, at, id, name, ok, value, error, note, event, to = '' }: JsonObject): string | null {
   if (t !== 'run' && !(typeof at === 'number' && Math.abs(at) < LATEST_MS)) return 'at';
   if ((t === 'start' || t === 'outcome' || t === 'timer') && typeof id !== 'string') return 'id';
+  if (t === 'start' && typeof name !== 'string') return 'name';
   if (t === 'outcome' && typeof ok !== 'boolean') return 'ok';
+  if (t === 'outcome' && ok === true && value === undefined) return 'value';
   if (t === 'outcome' && ok === false && !isJsonObject(error)) return 'error';
+  if (t === 'note' && !isJsonObject(note)) return 'note';
   if (t === 'event' && typeof Reflect.get(Object(event), 'type') !== 'string') return 'event';
   return t === 'event' && typeof to !== 'string' ? 'to' : null;
 }

@@ -55,6 +55,17 @@ test('a session that comes back is the one that it was: with its steps, and what
   expect([before?.info.title, before?.steps.length]).toEqual(['Resumed', 1]);
 });
 
+test('a run that began at another time, under the id of one that is known, is another one, without the steps of the first', () => {
+  const { model, dropped } = modelWith('a', [
+    sessionFrame('a'),
+    { t: 'step', session: 'a', step: step(1, 'IDLE') },
+    hello(['a']),
+    changed('a', { at: '2030-01-01T00:00:00.000Z', title: 'Anew' }),
+  ]);
+  const { info, steps } = model.sessions.get('a') ?? {};
+  expect([info?.title, steps, dropped]).toEqual(['Anew', [], ['a']]);
+});
+
 test.each([
   ['running', 'interrupted'],
   ['failed', 'failed'],

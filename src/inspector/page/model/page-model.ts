@@ -81,8 +81,12 @@ export class PageModel {
         const { session } = frame;
         this.#gone.delete(session.id);
         const known = this.#sessions.get(session.id);
-        if (known === undefined) this.#sessions.set(session.id, new SessionModel(session));
-        else known.info = session;
+        if (known?.info.at === session.at) known.info = session;
+        else {
+          // Another process may give the id of a run to one that begins anew.
+          if (known !== undefined) this.onDropped(session.id);
+          this.#sessions.set(session.id, new SessionModel(session));
+        }
         return;
       }
       case 'session-gone':
