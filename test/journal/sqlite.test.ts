@@ -450,3 +450,23 @@ test('where the runtime has no SQLite, a run says so and makes no file', async (
   expect(result).toMatchObject({ status: 'failed', error: { code: 'sqlite-missing' } });
   expect(readdirSync(folder.path)).toEqual([]);
 });
+
+test.each([
+  ['cannot be written', "select raise(fail, 'the disk is full')", 'ended', { message: 'the disk is full' }],
+  ['is lost meanwhile', "update progress set writer = 'another' where run = new.run", 'writer', { code: 'run-lost' }],
+])('a run whose repair %s stays as it was, and is repaired later', async (_, sql, column, error) => {
+  await using folder = await temporaryFolder();
+  const path = join(folder.path, 'runs.sqlite');
+  const [store, other] = [sqliteJournal(path), sqliteJournal(path)];
+  await answered(store, 'run');
+  using database = new DatabaseSync(path);
+  database.exec("update lines set line = 'damaged' where n = 3");
+  const kept = () => database.prepare('select n, line from lines').all();
+  const before = kept();
+  const when = `update of ${column} on progress when new.writer is not null`;
+  database.exec(`create trigger odd after ${when} begin ${sql}; end`);
+  await expect(store.repair?.('run')).rejects.toMatchObject(error);
+  expect(kept()).toEqual(before);
+  database.exec("drop trigger odd; update progress set writer = null where writer = 'another'");
+  expect(await other.repair?.('run')).toMatchObject({ kept: 2 });
+});
