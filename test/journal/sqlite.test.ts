@@ -2,7 +2,7 @@ import { readdirSync, statSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { DatabaseSync } from 'node:sqlite';
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { createAgent } from '../../src/agent/create-agent.ts';
 import { abandonedRun } from '../../src/journal/conformance/sample-run.ts';
 import { sqliteJournal } from '../../src/journal/stores/sqlite.ts';
@@ -12,9 +12,10 @@ import { isIntact } from '../../src/journal/stores/sqlite-rows.ts';
 import { RunTables } from '../../src/journal/stores/sqlite-runs.ts';
 import { newWriter } from '../../src/journal/stores/writer.ts';
 import { scriptedModel } from '../../src/testing/scripted-model.ts';
+import { poll } from '../support/beside.ts';
 import { storeContract } from './store-contract.ts';
 import { processContract } from './store-processes.ts';
-import { answered, interrupted, taken } from './stored-runs.ts';
+import { answered, interrupted, taken, waiting } from './stored-runs.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
 for (const durability of ['process', 'power'] as const) {
@@ -469,4 +470,34 @@ test.each([
   expect(kept()).toEqual(before);
   database.exec("drop trigger odd; update progress set writer = null where writer = 'another'");
   expect(await other.repair?.('run')).toMatchObject({ kept: 2 });
+});
+
+test('runs give signs of life while they are written, also those after the first, and none when they have ended', async () => {
+  await using folder = await temporaryFolder();
+  const path = join(folder.path, 'runs.sqlite');
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'Date'] });
+  onTestFinished(() => void vi.useRealTimers());
+  await using store = sqliteJournal(path);
+  await store.list();
+  const timers = vi.getTimerCount();
+  using database = new DatabaseSync(path);
+  const beatOf = (runId: string) =>
+    database.prepare('select beat from runs join progress on run = id where run_id = ?').get(runId)?.['beat'];
+  for (const runId of ['first', 'second']) {
+    const { run } = await waiting(store, runId);
+    for (let n = 0; n < 3; n += 1) {
+      vi.advanceTimersByTime(10_000);
+      await poll(() => beatOf(runId)).toBe(Date.now());
+    }
+    await run.cancel();
+    await run;
+    expect(vi.getTimerCount()).toBe(timers);
+  }
+  const { run } = await waiting(store, 'third');
+  const live = vi.getTimerCount();
+  await store.close();
+  expect(vi.getTimerCount()).toBe(live - 1);
+  await run.cancel().catch(() => undefined);
+  await run;
+  expect(vi.getTimerCount()).toBe(timers);
 });
