@@ -15,7 +15,7 @@ import { scriptedModel } from '../../src/testing/scripted-model.ts';
 import { poll } from '../support/beside.ts';
 import { storeContract } from './store-contract.ts';
 import { processContract } from './store-processes.ts';
-import { answered, interrupted, taken, waiting } from './stored-runs.ts';
+import { answered, interrupted, taken, waiting as waitingRun } from './stored-runs.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
 for (const durability of ['process', 'power'] as const) {
@@ -484,7 +484,7 @@ test('runs give signs of life while they are written, also those after the first
   const beatOf = (runId: string) =>
     database.prepare('select beat from runs join progress on run = id where run_id = ?').get(runId)?.['beat'];
   for (const runId of ['first', 'second']) {
-    const { run } = await waiting(store, runId);
+    const { run } = await waitingRun(store, runId);
     for (let n = 0; n < 3; n += 1) {
       vi.advanceTimersByTime(10_000);
       await poll(() => beatOf(runId)).toBe(Date.now());
@@ -493,7 +493,7 @@ test('runs give signs of life while they are written, also those after the first
     await run;
     expect(vi.getTimerCount()).toBe(timers);
   }
-  const { run } = await waiting(store, 'third');
+  const { run } = await waitingRun(store, 'third');
   const live = vi.getTimerCount();
   await store.close();
   expect(vi.getTimerCount()).toBe(live - 1);
