@@ -155,11 +155,11 @@ test('a run that is live then ends as failed, and can be resumed at once, here a
   await run.approve(callId).catch(() => false);
   expect(await run).toMatchObject({ status: 'failed', error: { code: 'store-unreachable' } });
   expect(await other.list()).toMatchObject([{ runId: 'run', state: 'waiting' }]);
-  const taken = await other.take('run');
-  expect(taken?.recording.lines.some((line) => line.t === 'event')).toBe(false);
-  await taken?.sink.close();
+  const early = await other.take('run');
+  expect(early?.recording.lines.some((line) => line.t === 'event')).toBe(false);
+  await early?.sink.close();
   const again = await store.take('run');
-  expect(again?.recording).toEqual(taken?.recording);
+  expect(again?.recording).toEqual(early?.recording);
   await again?.sink.close();
   await Promise.all([store.close(), other.close()]);
 });
