@@ -168,6 +168,32 @@ describe.skipIf(NO_POSTGRES !== '')('a run that is migrated in Postgres', () => 
     await store.close();
   });
 
+  test('is migrated where the answer is lost that it was, and what is written behind it stays if that comes again', async () => {
+    await using server = await startPostgres();
+    const pool = new pg.Pool({ connectionString: server.url });
+    const sent: pg.QueryConfig[] = [];
+    const query = async (statement: pg.QueryConfig) => {
+      const done = await pool.query(statement);
+      const isReplacing = statement.text.includes('delete from "runs".lines using owned');
+      if (isReplacing && sent.push(statement) === 1) throw new Error('Connection terminated unexpectedly');
+      return done;
+    };
+    const store = postgresJournal({ query }, { schema: 'runs', migrate: true });
+    await put(store, await ofOtherVersion());
+    expect(await payer(store, []).agent.resume('one', { park: true, migrate })).toMatchObject({ reason: 'parked' });
+    expect(sent).toHaveLength(2);
+    const held = await store.take('one');
+    const { head, lines = [] } = held?.recording ?? { head: undefined };
+    const all = head === undefined ? [] : [head, ...lines];
+    await held?.sink.replace?.(all);
+    await held?.sink.append([{ t: 'note', at: 1, note: {} }]);
+    for (const statement of sent) expect((await pool.query(statement)).rows).toEqual([]);
+    await held?.sink.close();
+    expect((await store.read('one'))?.lines).toHaveLength(lines.length + 1);
+    await store.close();
+    await pool.end();
+  });
+
   test('is not written by a process that another has taken it from', async () => {
     await using server = await startPostgres();
     const open = () => postgresJournal(server.url, { schema: 'runs', migrate: true });

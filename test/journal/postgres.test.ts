@@ -290,6 +290,25 @@ describe.skipIf(NO_POSTGRES !== '')('postgresJournal', () => {
     await store.close();
   });
 
+  test('a run that is lost to another process while it is repaired stays as it was', async () => {
+    const schema = newSchema();
+    const store = postgresJournal(pool, { schema, migrate: true });
+    await answered(store, 'run');
+    await pool.query(`update ${schema}.lines set line = 'damaged' where n = 3`);
+    const kept = async () => (await pool.query(`select n, line from ${schema}.lines order by n`)).rows;
+    const before = await kept();
+    await pool.query(
+      `create function ${schema}.lose() returns trigger language plpgsql as $$ begin new.token = 'another'; return new; end $$;
+       create trigger odd before update on ${schema}.runs for each row when (new.token is not null and old.token is null)
+       execute function ${schema}.lose()`,
+    );
+    await expect(store.repair('run')).rejects.toMatchObject({ code: 'run-lost' });
+    expect(await kept()).toEqual(before);
+    await pool.query(`drop trigger odd on ${schema}.runs; update ${schema}.runs set token = null`);
+    expect(await store.repair('run')).toMatchObject({ kept: 2 });
+    await store.close();
+  });
+
   test('a run whose lines are those of another is refused, with whose they are', async () => {
     const schema = newSchema();
     const store = postgresJournal(pool, { schema, migrate: true });

@@ -1,11 +1,11 @@
 import { execFileSync } from 'node:child_process';
-import { readdirSync, rmSync } from 'node:fs';
+import { readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { createAgent } from '../../src/agent/create-agent.ts';
-import { sqliteJournal } from '../../src/journal/stores/sqlite.ts';
+import { type SqliteJournal, sqliteJournal } from '../../src/journal/stores/sqlite.ts';
 import { scriptedModel } from '../../src/testing/scripted-model.ts';
-import { answered, recordsOf, waiting } from './stored-runs.ts';
+import { answered, recordsOf, taken, waiting } from './stored-runs.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
 const files = (folder: string): readonly string[] =>
@@ -34,7 +34,7 @@ test('closing what was never used, or twice, does nothing', async () => {
   await store.close();
   expect(readdirSync(folder.path)).toEqual([]);
   await answered(store, 'run');
-  await Promise.all([store.close(), store.close()]);
+  void store.close();
   await store.close();
   expect(files(folder.path)).toEqual(['runs.sqlite']);
 });
@@ -66,6 +66,68 @@ test('what was asked for before it is closed is written; what comes later is wri
   await store.close();
 });
 
+const CLOSED_DURING: Readonly<Record<string, (store: SqliteJournal, other: SqliteJournal) => Promise<unknown>>> = {
+  take: async (store) => (await taken(store, 'run')).sink.close(),
+  repair: async (store) => expect(await store.repair?.('run')).toMatchObject({ kept: 8, lost: 0, damage: null }),
+  claim: async (store, other) => {
+    const free = await store.claim('name');
+    expect(await other.claim('name')).toBeNull();
+    await free?.();
+  },
+  list: async (store) => expect(await store.list()).toMatchObject([{ runId: 'run', state: 'ended' }]),
+};
+
+test.each(Object.entries(CLOSED_DURING))('what is closed during a %s leaves nothing that is held', async (_, work) => {
+  await using folder = await temporaryFolder();
+  const path = join(folder.path, 'runs.sqlite');
+  const [store, other] = [sqliteJournal(path), sqliteJournal(path)];
+  await answered(store, 'run');
+  const working = work(store, other);
+  await store.close();
+  await working;
+  await (await taken(other, 'run')).sink.close();
+  const free = await other.claim('name');
+  expect(free).not.toBeNull();
+  await free?.();
+  await Promise.all([store.close(), other.close()]);
+  expect(files(folder.path)).toEqual(['runs.sqlite']);
+});
+
+/** The locks of this process on a file, where the system tells. */
+function locksOn(path: string): readonly string[] {
+  if (process.platform !== 'linux') return [];
+  const mine = new RegExp(String.raw`\b${process.pid} \w+:\w+:${statSync(path).ino} `);
+  return readFileSync('/proc/locks', 'utf8')
+    .split('\n')
+    .filter((line) => mine.test(line))
+    .map((line) => line.replace(/^\d+: /, ''));
+}
+
+test('a second store of a path takes no lock away from the first, whose runs others see', async () => {
+  await using folder = await temporaryFolder();
+  const path = join(folder.path, 'runs.sqlite');
+  const module = new URL('../../src/journal/index.ts', import.meta.url).href;
+  const code = `
+    const { sqliteJournal } = await import(${JSON.stringify(module)});
+    await using store = sqliteJournal(${JSON.stringify(path)});
+    console.log((await store.list()).map(({ runId }) => runId).join());`;
+  const options = ['--conditions=@signalbox/source', '--input-type=module', '-e', code];
+  const seenByOthers = (): string => execFileSync(process.execPath, options, { encoding: 'utf8' }).trim();
+  await using store = sqliteJournal(path);
+  await answered(store, 'first');
+  const locks = locksOn(path);
+  {
+    await using second = sqliteJournal(path);
+    expect(await second.list()).toHaveLength(1);
+    expect(locksOn(path)).toEqual(locks);
+  }
+  expect(locksOn(path)).toEqual(locks);
+  // Whoever closes the file last removes what is not in it yet: it must not take itself for the last.
+  expect(seenByOthers()).toBe('first');
+  await answered(store, 'second');
+  expect(seenByOthers()).toBe('second,first');
+});
+
 test('a conversation is free once its agent and its store are closed', async () => {
   await using folder = await temporaryFolder();
   const path = join(folder.path, 'runs.sqlite');
@@ -93,11 +155,11 @@ test('a run that is live then ends as failed, and can be resumed at once, here a
   await run.approve(callId).catch(() => false);
   expect(await run).toMatchObject({ status: 'failed', error: { code: 'store-unreachable' } });
   expect(await other.list()).toMatchObject([{ runId: 'run', state: 'waiting' }]);
-  const taken = await other.take('run');
-  expect(taken?.recording.lines.some((line) => line.t === 'event')).toBe(false);
-  await taken?.sink.close();
+  const early = await other.take('run');
+  expect(early?.recording.lines.some((line) => line.t === 'event')).toBe(false);
+  await early?.sink.close();
   const again = await store.take('run');
-  expect(again?.recording).toEqual(taken?.recording);
+  expect(again?.recording).toEqual(early?.recording);
   await again?.sink.close();
   await Promise.all([store.close(), other.close()]);
 });

@@ -2,7 +2,7 @@ import { readdirSync, statSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { DatabaseSync } from 'node:sqlite';
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { createAgent } from '../../src/agent/create-agent.ts';
 import { abandonedRun } from '../../src/journal/conformance/sample-run.ts';
 import { sqliteJournal } from '../../src/journal/stores/sqlite.ts';
@@ -12,9 +12,10 @@ import { isIntact } from '../../src/journal/stores/sqlite-rows.ts';
 import { RunTables } from '../../src/journal/stores/sqlite-runs.ts';
 import { newWriter } from '../../src/journal/stores/writer.ts';
 import { scriptedModel } from '../../src/testing/scripted-model.ts';
+import { poll } from '../support/beside.ts';
 import { storeContract } from './store-contract.ts';
 import { processContract } from './store-processes.ts';
-import { answered, interrupted, taken } from './stored-runs.ts';
+import { answered, interrupted, taken, waiting as waitingRun } from './stored-runs.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
 for (const durability of ['process', 'power'] as const) {
@@ -449,4 +450,54 @@ test('where the runtime has no SQLite, a run says so and makes no file', async (
   spied.mockRestore();
   expect(result).toMatchObject({ status: 'failed', error: { code: 'sqlite-missing' } });
   expect(readdirSync(folder.path)).toEqual([]);
+});
+
+test.each([
+  ['cannot be written', "select raise(fail, 'the disk is full')", 'ended', { message: 'the disk is full' }],
+  ['is lost meanwhile', "update progress set writer = 'another' where run = new.run", 'writer', { code: 'run-lost' }],
+])('a run whose repair %s stays as it was, and is repaired later', async (_, sql, column, error) => {
+  await using folder = await temporaryFolder();
+  const path = join(folder.path, 'runs.sqlite');
+  const [store, other] = [sqliteJournal(path), sqliteJournal(path)];
+  await answered(store, 'run');
+  using database = new DatabaseSync(path);
+  database.exec("update lines set line = 'damaged' where n = 3");
+  const kept = () => database.prepare('select n, line from lines').all();
+  const before = kept();
+  const when = `update of ${column} on progress when new.writer is not null`;
+  database.exec(`create trigger odd after ${when} begin ${sql}; end`);
+  await expect(store.repair?.('run')).rejects.toMatchObject(error);
+  expect(kept()).toEqual(before);
+  database.exec("drop trigger odd; update progress set writer = null where writer = 'another'");
+  expect(await other.repair?.('run')).toMatchObject({ kept: 2 });
+});
+
+test('runs give signs of life while they are written, also those after the first, and none when they have ended', async () => {
+  await using folder = await temporaryFolder();
+  const path = join(folder.path, 'runs.sqlite');
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'Date'] });
+  onTestFinished(() => void vi.useRealTimers());
+  await using store = sqliteJournal(path);
+  await store.list();
+  const timers = vi.getTimerCount();
+  using database = new DatabaseSync(path);
+  const beatOf = (runId: string) =>
+    database.prepare('select beat from runs join progress on run = id where run_id = ?').get(runId)?.['beat'];
+  for (const runId of ['first', 'second']) {
+    const { run } = await waitingRun(store, runId);
+    for (let n = 0; n < 3; n += 1) {
+      vi.advanceTimersByTime(10_000);
+      await poll(() => beatOf(runId)).toBe(Date.now());
+    }
+    await run.cancel();
+    await run;
+    expect(vi.getTimerCount()).toBe(timers);
+  }
+  const { run } = await waitingRun(store, 'third');
+  const live = vi.getTimerCount();
+  await store.close();
+  expect(vi.getTimerCount()).toBe(live - 1);
+  await run.cancel().catch(() => undefined);
+  await run;
+  expect(vi.getTimerCount()).toBe(timers);
 });

@@ -48,7 +48,7 @@ export class PostgresRuns {
     return taken.length > 0;
   }
 
-  /** Forgets the lines from a number on, of a run that has this token. */
+  /** Forgets the lines from a number on, of a run that has this token. Throws a `JournalError` (`run-lost`). */
   async cut(tallied: Tallied, token: string, from: number): Promise<void> {
     const { ended, waiting, status, reason, errorCode, tools, steps, records, runId, due } = columnsOf(tallied);
     const rows = await this.#database.query(
@@ -57,9 +57,10 @@ export class PostgresRuns {
          update $s.runs set ended = $3, waiting = $4, status = $5, reason = $6, error_code = $7, tools = $8::jsonb, steps = $9,
            records = $10, due = $12::timestamptz where run_id = $1 and token = $2 returning id
        ), gone as (delete from $s.lines using own where run = own.id and n >= $11 returning blob)
-       select array(select distinct encode(blob, 'hex') from gone where blob is not null) blobs`,
+       select array(select distinct encode(blob, 'hex') from gone where blob is not null) blobs from own`,
       [runId, token, ended, waiting, status, reason, errorCode, tools, steps, records, from, due],
     );
+    if (rows.length === 0) throw new JournalError('run-lost', runId, this.#database.place);
     await sweep(this.#database, rows);
   }
 

@@ -1,11 +1,11 @@
-import { closeSync, openSync, statSync } from 'node:fs';
+import { accessSync, closeSync, constants, openSync, statSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
 import { dirname } from 'node:path';
 import { checkPlace, wrongOption } from '../../json/known-options.ts';
 import { makeFolder } from '../../security/folders.ts';
 import { JournalError } from '../format/journal-error.ts';
 import { CONVERSATION_TABLES, UNENDED_INDEX, addConversations, countConversations } from './sqlite-indexes.ts';
-import { opened } from './run-files.ts';
+import { isFile, opened } from './run-files.ts';
 import { addSums } from './sqlite-rows.ts';
 import { isError } from '../../json/to-json.ts';
 
@@ -81,7 +81,9 @@ export function openDatabase(path: string, durability: 'process' | 'power'): Dat
   const Database = databaseClass(path);
   opened(path, null, () => {
     makeFolder(dirname(path));
-    closeSync(openSync(path, 'a', 0o600));
+    // A file that is closed loses all locks of this process on it, also those of another connection.
+    if (isFile(path)) accessSync(path, constants.W_OK);
+    else closeSync(openSync(path, 'a', 0o600));
   });
   const database = new Database(path, { timeout: BUSY_MS });
   patiently(database, () => {

@@ -59,12 +59,11 @@ export class RunTables {
 
   /** Puts a new run there. Throws a `JournalError`: `run-exists`, `run-locked`. */
   begin(by: RunWriter, tallied: Tallied): OwnedRun {
-    const { runId, writer } = by;
-    const row = this.#freeRow(runId);
-    if (row !== undefined && isBegun(row)) throw new JournalError('run-exists', runId, this.#path);
-    this.#sql.drop.run(runId);
+    const row = this.#freeRow(by.runId);
+    if (row !== undefined && isBegun(row)) throw new JournalError('run-exists', by.runId, this.#path);
+    this.#sql.drop.run(by.runId);
     const id = Number(this.#sql.insert.run(headOf(tallied)).lastInsertRowid);
-    this.#sql.start.run({ ...progressOf({ ...tallied, records: 0 }), run: id, writer, beat: Date.now() });
+    this.#sql.start.run({ ...progressOf({ ...tallied, records: 0 }), run: id, writer: by.writer, beat: Date.now() });
     return { ...by, id };
   }
 
@@ -87,11 +86,11 @@ export class RunTables {
     return Number(records ?? 0) === 0 ? null : `${String(id)} ${String(records)}`;
   }
 
-  /** Forgets the lines from a number on. */
-  cut({ id, writer }: OwnedRun, from: number, tallied: Tallied): void {
-    this.#sql.drain.run(id, from);
+  /** Forgets the lines from a number on. Throws a `JournalError` (`run-lost`). */
+  cut(run: OwnedRun, from: number, tallied: Tallied): void {
+    this.#proceed(run, tallied);
+    this.#sql.drain.run(run.id, from);
     this.#sql.repair.run(headOf(tallied));
-    this.#sql.update.run({ ...progressOf(tallied), run: id, writer, beat: Date.now() });
   }
 
   /** Whether a run has ended, or does not exist, and no process writes it. */
@@ -134,8 +133,8 @@ export class RunTables {
 
   /** Throws a `JournalError` (`run-locked`) while another process writes it. */
   remove(runId: string): boolean {
-    if (this.#freeRow(runId) === undefined) return false;
-    const history = this.#sql.historyOf.get(runId)?.['history'];
+    const history = this.#freeRow(runId)?.['history'];
+    if (history === undefined) return false;
     const { changes } = this.#sql.drop.run(runId);
     if (typeof history === 'string') this.#sql.forget.run({ id: history });
     return changes === 1;
@@ -146,18 +145,21 @@ export class RunTables {
    * there. Throws a `JournalError` (`run-lost`).
    */
   append(run: OwnedRun, { lines, from, tallied, history }: MoreOfRun, isAnew = false): void {
-    const { runId, id, writer } = run;
     if (isAnew) this.cut(run, from, tallied);
-    const { update, add, say, name } = this.#sql;
-    const { changes } = update.run({ ...progressOf(tallied), run: id, writer, beat: Date.now() });
-    if (changes !== 1) throw new JournalError('run-lost', runId, this.#path);
-    for (const [index, line] of lines.entries()) add.run(id, from + index, line);
+    else this.#proceed(run, tallied);
+    const { add, say, name } = this.#sql;
+    for (const [index, line] of lines.entries()) add.run(run.id, from + index, line);
     if (history === null) return;
     const { part, added } = history;
     const first = part.to - added.length;
     for (const [index, message] of added.entries())
       say.run(part.$history, first + index, messageLine(message, first + index));
-    name.run(part.$history, id);
+    name.run(part.$history, run.id);
+  }
+
+  #proceed({ runId, id, writer }: OwnedRun, tallied: Tallied): void {
+    const { changes } = this.#sql.update.run({ ...progressOf(tallied), run: id, writer, beat: Date.now() });
+    if (changes !== 1) throw new JournalError('run-lost', runId, this.#path);
   }
 
   /** How many messages a history has. */
@@ -280,7 +282,6 @@ function statementsOf(database: DatabaseSync) {
     drop: database.prepare('delete from runs where run_id = ?'),
     add: database.prepare('insert into lines (run, n, line) values (?, ?, ?)'),
     read: database.prepare('select n, line from lines where run = ? order by n'),
-    historyOf: database.prepare('select history from runs where run_id = ?'),
     name: database.prepare('update runs set history = ? where id = ?'),
     say: database.prepare('insert into histories (id, n, line) values (?, ?, ?)'),
     said: database.prepare('select line from histories where id = ? and n >= ? and n < ? order by n'),

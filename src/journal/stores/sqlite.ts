@@ -84,6 +84,7 @@ class SqliteStore {
   readonly #vaults: SecretFiles;
   readonly #histories = createHistories();
   #opened: SqliteConnection | null = null;
+  #closed: Promise<void> | undefined;
 
   constructor(path: string, durability: 'process' | 'power') {
     this.#path = path;
@@ -125,17 +126,18 @@ class SqliteStore {
   }
 
   async repair(runId: string): Promise<RepairedRun | null> {
-    const { runs, write } = this.#connect();
-    const claimed = await this.#done(() => runs.claim(writerOf(runId)));
+    const claimed = await this.#done((runs) => runs.claim(writerOf(runId)));
     if (claimed === null) return null;
     const { run, stored } = claimed;
-    const { recording, repaired } = await this.#orRelease(run, () => wholePart(stored.lines));
-    const isWhole = recording.sums === undefined || recording.sums >= stored.records;
-    await write(() => {
-      runs.cut(run, repaired.kept + 1, tallyOf(recording).read());
-      runs.release(run);
+    return this.#orRelease(run, async () => {
+      const { recording, repaired } = wholePart(stored.lines);
+      const isWhole = recording.sums === undefined || recording.sums >= stored.records;
+      await this.#done((runs) => {
+        runs.cut(run, repaired.kept + 1, tallyOf(recording).read());
+        return runs.release(run);
+      });
+      return isWhole ? repaired : { ...repaired, damage: repaired.damage ?? tooShort(stored).message };
     });
-    return isWhole ? repaired : { ...repaired, damage: repaired.damage ?? tooShort(stored).message };
   }
 
   async list(query: RunQuery = {}): Promise<readonly RunSummary[]> {
@@ -154,10 +156,11 @@ class SqliteStore {
 
   /** A name is the row of a run that has not begun: no list shows it, and its writer gives signs of life like any other. */
   async claim(name: string): Promise<(() => Promise<void>) | null> {
-    const connection = this.#connect();
     try {
       const run = await this.#done((runs) => runs.begin(writerOf(`${name} (claimed)`), unbegun(`${name} (claimed)`)));
       const owned = (): OwnedRun => run;
+      // Not that from before: the store may have been closed since.
+      const connection = this.#connect();
       connection.join(owned);
       return async () => {
         if (connection.leave(owned)) await connection.write(() => connection.runs.drop(run), true);
@@ -171,7 +174,9 @@ class SqliteStore {
   async close(): Promise<void> {
     const opened = this.#opened;
     this.#opened = null;
-    await opened?.close();
+    // Whoever closes it again meanwhile waits, too.
+    if (opened !== null) this.#closed = opened.close();
+    await this.#closed;
   }
 
   #connect(): SqliteConnection {
@@ -253,19 +258,18 @@ class SqliteStore {
   /** Does something in the next transaction, and gives its result. */
   async #done<T>(work: (runs: RunTables) => T): Promise<T> {
     const { runs, write } = this.#connect();
-    const results: T[] = [];
-    await write(() => void results.splice(0, 1, work(runs)));
-    const [result] = results;
-    if (result === undefined) throw new Error('The database gave no result.');
-    return result;
+    let done: { readonly result: T } | undefined;
+    await write(() => (done = { result: work(runs) }));
+    if (done === undefined) throw new Error('The database gave no result.');
+    return done.result;
   }
 
-  async #orRelease<T>(run: OwnedRun, read: () => T): Promise<T> {
+  async #orRelease<T>(run: OwnedRun, work: () => T | Promise<T>): Promise<T> {
     try {
-      return read();
+      return await work();
     } catch (error) {
       const { runs, write } = this.#connect();
-      await write(() => runs.release(run), true);
+      await write(() => runs.release(run), true).catch(() => undefined);
       throw error;
     }
   }
