@@ -82,7 +82,7 @@ describe.each(ALL)('$name', (taker) => {
       taker.name === 'simulate'
         ? [
             { ...none, budgetMs: 1 },
-            { ...none, seeds: [] },
+            { ...none, seeds: [1] },
           ]
         : [needed, {}];
     expect(await refused(taker, given)).toBe(false);
