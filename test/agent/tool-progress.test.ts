@@ -42,6 +42,7 @@ test('a tool tells how far its call is: in the events of the run, between its st
   ]);
   const types = events.map(({ type }) => type).filter((type) => type.startsWith('tool.'));
   expect(types).toEqual(['tool.started', 'tool.progress', 'tool.finished']);
+  expect(JSON.stringify(result.messages)).not.toContain('page 3');
 });
 
 test('of a flood only a few reports are passed on, and each call has its own', async () => {
@@ -102,7 +103,22 @@ test('a call that was answered or timed out has no progress any more', async () 
   expect(result.errorHistory).toMatchObject([{ tool: 'hangs', code: 'timeout' }]);
 });
 
-test('nor has one whose run was cancelled, even while the tool hears of it', async () => {
+test('a tool that goes on telling has no more time for it', async () => {
+  const slow = toolThat(
+    'slow',
+    ({ reportProgress, signal }) => {
+      const telling = setInterval(() => reportProgress({ progress: 1 }), 5);
+      signal.addEventListener('abort', () => clearInterval(telling));
+      return new Promise(() => undefined);
+    },
+    250,
+  );
+  const { progress, result } = await told(scripted('slow'), [slow]);
+  expect(progress.length).toBeGreaterThan(0);
+  expect(result.errorHistory).toMatchObject([{ tool: 'slow', code: 'timeout' }]);
+});
+
+test('a call whose run was cancelled has no progress any more, even while the tool hears of it', async () => {
   const started = Promise.withResolvers<ExecuteContext['reportProgress']>();
   const slow = toolThat('slow', ({ reportProgress, signal }) => {
     signal.addEventListener('abort', () => reportProgress({ progress: 2 }));

@@ -93,6 +93,9 @@ test('a stream of a session that never was waits, and what else there is of it i
   for (const part of ['lines', 'recording', 'export', 'frames', 'steps/1', 'nothing', ''])
     expect([part, (await get(`/api/sessions/nobody/${part}`)).status]).toEqual([part, 404]);
   expect([heard.lines, heard.asked()]).toEqual([[], 0]);
+  const posted = new URL(shown.url);
+  posted.pathname = '/api/sessions/nobody/stream';
+  expect((await fetch(posted, { method: 'POST', headers: { 'content-type': 'application/json' } })).status).toBe(404);
 });
 
 test('a resumed run is none of those that are over: it stays while others end, and then is the latest of them', async () => {

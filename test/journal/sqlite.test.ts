@@ -11,8 +11,10 @@ import type { RunQuery } from '../../src/journal/format/tally.ts';
 import { isIntact } from '../../src/journal/stores/sqlite-rows.ts';
 import { RunTables } from '../../src/journal/stores/sqlite-runs.ts';
 import { newWriter } from '../../src/journal/stores/writer.ts';
+import { fakeTool } from '../../src/testing/fake-tool.ts';
 import { scriptedModel } from '../../src/testing/scripted-model.ts';
 import { poll } from '../support/beside.ts';
+import { calls } from '../support/replies.ts';
 import { storeContract } from './store-contract.ts';
 import { processContract } from './store-processes.ts';
 import { answered, interrupted, taken, waiting as waitingRun } from './stored-runs.ts';
@@ -470,6 +472,35 @@ test.each([
   expect(kept()).toEqual(before);
   database.exec("drop trigger odd; update progress set writer = null where writer = 'another'");
   expect(await other.repair?.('run')).toMatchObject({ kept: 2 });
+});
+
+test('what of a run cannot be written leaves nothing behind, and costs the runs beside it nothing', async () => {
+  await using folder = await temporaryFolder();
+  const path = join(folder.path, 'runs.sqlite');
+  await using store = sqliteJournal(path);
+  await store.list();
+  using database = new DatabaseSync(path);
+  database.exec(
+    "create trigger full before insert on lines when new.line like '%too much%' begin select raise(fail, 'full'); end",
+  );
+  const agentOf = (result: string) =>
+    createAgent({
+      tools: [fakeTool('look', [result])],
+      model: scriptedModel([calls(['look']), 'Done.']),
+      journal: store,
+      silent: true,
+    });
+  const run = (runId: string, result: string) => agentOf(result).run('Go', { runId });
+  const ended = await Promise.all([run('a', 'some'), run('b', 'too much'), run('c', 'some')]);
+  expect(ended.map(({ status }) => status)).toEqual(['answered', 'failed', 'answered']);
+  expect((await store.read('b'))?.lines.filter(({ t }) => t === 'end')).toEqual([]);
+  expect((await store.list()).map(({ runId, state }) => `${runId} ${state}`).toSorted()).toEqual([
+    'a ended',
+    'b interrupted',
+    'c ended',
+  ]);
+  database.exec('drop trigger full');
+  expect((await agentOf('some').resume('b')).status).toBe('answered');
 });
 
 test('runs give signs of life while they are written, also those after the first, and none when they have ended', async () => {

@@ -9,11 +9,11 @@ import type { Json, JsonObject, JsonSchema } from '../../json/json.ts';
  *                                           `assets/styles.css`; a saved page is made of the same files, as one script
  * - `GET /assets/<file>`                    the page's other files, the only thing that needs no token
  * - `GET /api/stream`                       SSE: `hello`, then a `session` frame for each session and each change of one
- * - `GET /api/sessions/<id>/stream`         SSE: of a run or a recording its lines from the first on, then as they are written,
- *                                           several in an event, each in a `data` field. What is not recorded, such as
- *                                           tokens, stands between them as `{"t":"said","event":…}`. The SSE id is the
- *                                           number of the last line, so a reconnecting `EventSource` continues where it was;
- *                                           `?from=<n>` begins after line n. The page plays the lines: it makes the frames.
+ * - `GET /api/sessions/<id>/stream`         SSE, also of a session that is still to come: of a run or a recording its lines
+ *                                           from the first on, then as they are written, several in an event, each in a `data` field.
+ *                                           What is not recorded, such as tokens, stands between them as `{"t":"said","event":…}`. The
+ *                                           SSE id is the number of the last line, so a reconnecting `EventSource` continues where it
+ *                                           was; `?from=<n>` begins after line n. The page plays the lines: it makes the frames.
  *                                           Of a run of this process they have no digests of requests; the recording has.
  *                                           Of a machine without a recording: its frames, each with its number as id
  * - `GET /api/sessions/<id>/lines`          the lines so far in one answer, as `application/x-ndjson`

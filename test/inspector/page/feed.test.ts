@@ -1,27 +1,14 @@
 import { afterEach, expect, test, vi } from 'vitest';
-import type { Frame, SessionInfo, StepInfo } from '../../../src/inspector/frames/protocol.ts';
+import type { Frame } from '../../../src/inspector/frames/protocol.ts';
 import { frameFeed } from '../../../src/inspector/page/state/feed.ts';
 import { pageState } from '../../../src/inspector/page/state/page-state.ts';
+import { sessionFrame, step } from './fixture.ts';
 
 afterEach(() => {
   vi.restoreAllMocks();
   vi.unstubAllGlobals();
   vi.useRealTimers();
 });
-
-const INFO: SessionInfo = {
-  id: 's',
-  kind: 'recording',
-  title: 'A run',
-  agent: 'agent',
-  at: '2026-01-01T00:00:00.000Z',
-  status: 'running',
-  reason: null,
-  problem: null,
-  parent: null,
-  can: [],
-};
-const STEP: StepInfo = { n: 1, at: 0, actor: 'agent', event: 'e', transitions: [], from: [], to: [], entry: null };
 
 /** A tab that can be hidden: no frame of the screen comes then. Each look at the time takes a millisecond. */
 function tabWithClock() {
@@ -97,8 +84,8 @@ test('nothing is drawn, and the screen is not asked, when nothing comes', () => 
 
 /** The frames of a session of many steps. */
 const steps = (count: number): readonly Frame[] => [
-  { t: 'session', session: { ...INFO, id: 's' } },
-  ...Array.from({ length: count }, (_, n): Frame => ({ t: 'step', session: 's', step: { ...STEP, n: n + 1 } })),
+  sessionFrame('s'),
+  ...Array.from({ length: count }, (_, n): Frame => ({ t: 'step', session: 's', step: step(n + 1, 'S') })),
 ];
 
 test('a page that is hidden while it waits for the screen takes what comes, all of it with each tick of a slow clock', () => {
