@@ -1,6 +1,6 @@
 import type { ProtocolWarning } from './wire/link.ts';
 import { LOG_LEVELS, type McpLogLevel } from './config/config.ts';
-import type { JsonObject } from '../json/json.ts';
+import { type Json, type JsonObject, isJsonObject } from '../json/json.ts';
 import { cutMiddle } from '../tools/result.ts';
 
 /** Events by their `type`, each to the listeners that asked for it. */
@@ -106,8 +106,14 @@ export function createServerLog(
       leftOut += 1;
       return;
     }
-    const message = cutMiddle(typeof data === 'string' ? data : JSON.stringify(data ?? null), LONGEST);
+    const message = cutMiddle(logText(data ?? null), LONGEST);
     tell({ level, logger: typeof logger === 'string' ? logger.slice(0, 200) : null, message, leftOut });
     leftOut = 0;
   };
+}
+
+/** A text as it is, also in the object that FastMCP's servers make of each; the JSON of anything else. */
+function logText(data: Json): string {
+  const text = isJsonObject(data) && data.extra === null && Object.keys(data).length === 2 ? data.msg : data;
+  return typeof text === 'string' ? text : JSON.stringify(data);
 }

@@ -59,6 +59,23 @@ test('a server that is told nothing of a level decides itself, and all that it s
   expect(log?.message.length).toBeLessThan(2100);
 });
 
+test('a text that FastMCP logs is told as a text, and any other object as its JSON', async () => {
+  const lab = await modern('stdio');
+  const logged = [
+    { msg: 'indexed 3 files', extra: null },
+    { msg: 'indexed', extra: { files: 3 } },
+    { msg: 'indexed' },
+    { msg: 'indexed', extra: null, files: 3 },
+    { msg: 3, extra: null },
+    ['indexed'],
+  ];
+  const model = scriptedModel([calls(...logged.map((data, at) => ['lab_log', { data }, `${at}`] as const)), 'Done.']);
+  const { agent, events } = agentWith(lab.config, { model, parallelToolCalls: false });
+  await agent.run('Go');
+  const told = events.flatMap((event) => (event.type === 'mcp.log' ? [event.message] : []));
+  expect(told).toEqual(['indexed 3 files', ...logged.slice(1).map((data) => JSON.stringify(data))]);
+});
+
 test('a flood of logs is cut, and how much of it is said', async () => {
   const lab = await modern('stdio');
   const connection = createMcpConnection('lab', lab.config);

@@ -278,6 +278,51 @@ test.each(['openai', 'direct'] as const)('a proxy that is not there is named by 
   expect(failure.message).toBe(`${text}. Check HTTPS_PROXY and NO_PROXY.`);
 });
 
+test.each(['openai', 'direct'] as const)(
+  'a proxy that passes nothing on to a plain server is named by %s, and the server is not',
+  async (transport) => {
+    const proxy = createHttpServer((request) => request.socket.destroy());
+    const here = `127.0.0.1:${String(await listen(proxy))}`;
+    for (const [host, cause] of [
+      ['127.0.0.1:1', 'ECONNREFUSED'],
+      [here, 'ECONNRESET'],
+    ] as const) {
+      const env = { HTTP_PROXY: `http://ann:pass@${host}` };
+      const failure = await askInVain(configuredModel({ baseURL: 'http://model.test/v1', model: 'm', transport }, env));
+      expect(failure).toMatchObject({ code: 'connect-failed', data: { cause } });
+      const why = `the proxy ${host} passed nothing on to model.test`;
+      expect(failure.message).toBe(
+        `Cannot reach http://model.test/v1 (${cause}): ${why}. Check HTTP_PROXY and NO_PROXY.`,
+      );
+    }
+  },
+);
+
+test.each(['openai', 'direct'] as const)(
+  'a proxy that wants a password is told apart from a server that refuses by %s',
+  async (transport) => {
+    const refuse = (status: number) =>
+      createHttpServer((_request, response) => response.writeHead(status).end('<html>No.</html>'));
+    const failureOf = async (status: number) => {
+      const env = { HTTP_PROXY: `http://127.0.0.1:${String(await listen(refuse(status)))}` };
+      return askInVain(configuredModel({ baseURL: 'http://model.test/v1', model: 'm', transport }, env));
+    };
+    expect(await failureOf(407)).toMatchObject({ code: 'bad-request', message: expect.stringContaining('HTTP_PROXY') });
+    expect((await failureOf(406)).message).not.toContain('PROXY');
+  },
+);
+
+test('an aborted request through a proxy is aborted, and no proxy is to blame', async () => {
+  const arrived = Promise.withResolvers<undefined>();
+  const proxy = createHttpServer(() => arrived.resolve(undefined));
+  const env = { HTTP_PROXY: `http://127.0.0.1:${String(await listen(proxy))}` };
+  const stop = new AbortController();
+  const answer = createNodeFetch({ connectMs: 1000, env })('http://model.test/', { signal: stop.signal });
+  await arrived.promise;
+  stop.abort(new Error('enough'));
+  await expect(answer).rejects.toThrow('enough');
+});
+
 test('a proxy may have an address of IPv6', async () => {
   const env = { HTTPS_PROXY: 'http://[::1]:1' };
   const failure = await askInVain(configuredModel({ baseURL: 'https://model.test/v1', model: 'm' }, env));

@@ -53,13 +53,16 @@ const UNTRUSTED = /SELF_SIGNED|UNABLE_TO_(?:VERIFY|GET_ISSUER)|CERT_/;
 /** Node's names for an answer that is not HTTP, or not TLS. */
 const UNREADABLE = /^(?:HPE_|EPROTO$|ERR_SSL_|UND_ERR_HEADERS_OVERFLOW$)/;
 
+const PROXY_REFUSED =
+  'A proxy asks for a user and a password; write them into HTTP_PROXY: http://user:password@host:port';
+
 /** Turns an HTTP error into a {@link ModelError} by its status and structured codes, with a message that says what to do. */
 export function failureOf(refusal: RefusedRequest, context: RequestContext): ModelError {
   const error = readServerError(refusal.body);
   const status = statusOf(refusal, error);
   const known = codeOf(status, error);
   const code = known === 'model-not-found' && isAboutPath(status, error, context) ? 'endpoint-not-found' : known;
-  const text = describe(code, error, context);
+  const text = status === 407 ? PROXY_REFUSED : describe(code, error, context);
   const location = status >= 300 && status < 400 ? (refusal.headers?.get('location') ?? '') : '';
   const elsewhere = location === '' ? '' : ` It points to ${location}: if that is right, make it the base URL.`;
   const said = error.message === '' ? '' : ` The server said: ${withoutKey(error.message, context.endpoint)}`;
@@ -166,7 +169,8 @@ export function connectFailed(endpoint: Endpoint, cause: unknown): ModelError {
   const data = code === undefined ? {} : { data: { cause: code } };
   const proxy = proxyError(cause);
   if (proxy !== undefined) {
-    const text = `Cannot reach ${endpointText(endpoint)}${reason}: ${proxy.message}. Check HTTPS_PROXY and NO_PROXY.`;
+    const variable = endpoint.baseURL.startsWith('https:') ? 'HTTPS_PROXY' : 'HTTP_PROXY';
+    const text = `Cannot reach ${endpointText(endpoint)}${reason}: ${proxy.message}. Check ${variable} and NO_PROXY.`;
     return new ModelError('connect-failed', text, { cause, ...data });
   }
   if (code !== undefined && HUNG_UP.includes(code)) {

@@ -14,6 +14,8 @@ export interface HttpRoute {
   readonly headers: readonly string[];
   /** The agent with kept connections, or one for a single separate connection. */
   agent(fresh: boolean): HttpAgent;
+  /** What went wrong on it, naming the proxy that forwards the request. */
+  failed(cause: Error): Error;
   /** The way to where a response redirects its request, if that may be followed; null otherwise. */
   redirected(response: IncomingMessage): HttpRoute | null;
 }
@@ -43,6 +45,10 @@ export function findRoute(url: URL, env: Environment): HttpRoute {
     path: forwardedBy === undefined ? url.pathname + url.search : url.href,
     headers: ['host', url.host, ...(forwardedBy === undefined ? [] : proxyHeaders(forwardedBy))],
     agent: (fresh) => (fresh ? createHttpAgent(secure, tunnel, false) : pooledAgent(secure, tunnel)),
+    failed(cause) {
+      if (forwardedBy === undefined) return cause;
+      return new ProxyError(`the proxy ${forwardedBy.host} passed nothing on to ${url.host}`, { cause });
+    },
     redirected({ statusCode = 0, headers: { location } }) {
       const to = redirectWithin(url, statusCode, location);
       return to === null ? null : findRoute(to, env);

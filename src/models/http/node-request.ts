@@ -76,7 +76,8 @@ export class NodeRequest {
     request.once('error', (error) => {
       // What goes wrong with a response is an error of the message.
       if (this.#current !== request) return;
-      if (this.#isDestroyed || hasAnswered === undefined || hasAnswered()) this.#listener.onError(error);
+      if (this.#isDestroyed || hasAnswered === undefined || hasAnswered())
+        this.#listener.onError('code' in error ? this.#outgoing.route.failed(error) : error);
       else this.#current = this.#send(true);
     });
     return request;
