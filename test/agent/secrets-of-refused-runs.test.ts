@@ -20,7 +20,7 @@ function sender(journal: JournalStore, secrets: readonly string[], replies: read
   return { send, agent: createAgent({ model, tools: [send], secrets, journal, confirm: 'wait', silent: true }) };
 }
 
-const asking = (key: string): ScriptedReply => calls(['send', { key }]);
+const asking = (key: string): ReturnType<typeof calls> => calls(['send', { key }]);
 
 describe.for(['file', 'sqlite', 'postgres'])('the secrets of a run, in a store of the kind %s', (kind) => {
   let server: PostgresServer | undefined;
