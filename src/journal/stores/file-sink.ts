@@ -37,9 +37,14 @@ export function fileSink(options: FileSinkOptions): Sink {
   const closed = Promise.withResolvers<void>();
 
   const release = (): void | Promise<void> => {
-    closeSync(file);
-    const done = onClose?.();
-    closed.resolve(done);
+    let done: void | Promise<void> = undefined;
+    try {
+      // Where files are on another machine, what it could not write may be told only now.
+      closeSync(file);
+    } finally {
+      done = onClose?.();
+      closed.resolve(done);
+    }
     return done;
   };
   const close = (): void | Promise<void> => {
