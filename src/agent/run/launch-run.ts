@@ -7,11 +7,11 @@ import { noteDriven } from '../../journal/run/driven-runs.ts';
 import type { AnyResult } from '../../machines/contract/run-result.ts';
 import { isJsonObject } from '../../json/json.ts';
 import type { AgentCore } from '../core/agent-core.ts';
+import { atFirstWork, type Keeping, keptSecrets } from '../core/redaction.ts';
 import { isTerminal } from '../options/agent-settings.ts';
 import { pendingLogins } from './pending-approvals.ts';
 import { FollowedByTelemetry } from './followed-by-telemetry.ts';
 import { serveRequests } from './ask-run.ts';
-import { beginning, type Keeping, keptSecrets } from './kept-secrets.ts';
 import type { RunOptions } from '../options/run-options.ts';
 import { startRun } from './start-run.ts';
 import type { MakeStart, RunPlan, StartedRun } from './run-plan.ts';
@@ -97,7 +97,7 @@ export function launchRun(core: AgentCore, run: RunToLaunch): StartedRun {
         if (caughtUp !== undefined) kept.begin();
         forgetRedactor = core.redaction.remember(start.head, redactor());
         const journal: typeof start.journal = (...machine) => {
-          const opened = beginning(start.journal(...machine), kept.begin);
+          const opened = atFirstWork(start.journal(...machine), kept.begin);
           if (resumable) refuseRequests = serveRequests(store, started);
           forgetRun = noteDriven(store, started.run);
           return opened;

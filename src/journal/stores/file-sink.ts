@@ -37,15 +37,12 @@ export function fileSink(options: FileSinkOptions): Sink {
   const closed = Promise.withResolvers<void>();
 
   const release = (): void | Promise<void> => {
-    let done: void | Promise<void> = undefined;
     try {
-      // Where files are on another machine, what it could not write may be told only now.
-      closeSync(file);
+      closeSync(file); // May fail: another machine tells only now what it could not write.
     } finally {
-      done = onClose?.();
-      closed.resolve(done);
+      closed.resolve(onClose?.());
     }
-    return done;
+    return closed.promise;
   };
   const close = (): void | Promise<void> => {
     const first = open;
