@@ -31,11 +31,22 @@ export function createWhole(path: string, content: string, draft: string): boole
     return true;
   } catch (error) {
     const code = systemCode(error);
+    // On a network's disk, a link may be there although its maker is told otherwise: the answer was lost.
+    if (statSync(draft, { throwIfNoEntry: false })?.nlink === 2) return true;
     if (isTaken(code)) return false;
     if (code === 'ENOENT' || code === 'ENOSPC') throw error;
     return createFirst(path, content);
   } finally {
-    rmSync(draft, { force: true });
+    removeIfPossible(draft);
+  }
+}
+
+/** What is left of making a lock must not stand in the way of its holder. */
+export function removeIfPossible(path: string): void {
+  try {
+    rmSync(path, { force: true });
+  } catch {
+    // It stays.
   }
 }
 

@@ -1,8 +1,8 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync, readdirSync, readlinkSync, statSync, writeFileSync } from 'node:fs';
+import { appendFileSync, existsSync, readdirSync, readlinkSync, statSync, writeFileSync } from 'node:fs';
 import { appendFile, mkdir, readFile, rename, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { expect, test, vi } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { createAgent } from '../../src/agent/create-agent.ts';
 import { type FileJournalOptions, fileJournal, singleFileJournal } from '../../src/journal/stores/file.ts';
 import { newWriter } from '../../src/journal/stores/writer.ts';
@@ -120,6 +120,18 @@ test.each([['keys.vault'], ['my notes.vault'], ['.vault'], ['%zz.vault'], ['fold
   },
 );
 
+test('a secret is kept behind what a crash has torn of another', async () => {
+  await using folder = await folderOf([]);
+  const { secrets } = whole(fileJournal(folder.path));
+  secrets.keep('run', { '«secret:1»': 'first-key' });
+  await appendFile(join(folder.path, 'run.vault'), '{"«secret:2»":"sec');
+  secrets.keep('run', { '«secret:2»': 'second-key' });
+  expect(whole(fileJournal(folder.path)).secrets.read('run')).toEqual({
+    '«secret:1»': 'first-key',
+    '«secret:2»': 'second-key',
+  });
+});
+
 test('a lock that a full disk could not take does not stay', async () => {
   await using folder = await folderOf(['one']);
   const script = join(import.meta.dirname, 'children/write-runs.ts');
@@ -174,6 +186,33 @@ test.each([
   const wrong: FileJournalOptions = options;
   expect(() => fileJournal('runs', wrong)).toThrow(message);
 });
+
+test.each<FileJournalOptions>([{ maxAgeDays: 30 }, { maxRuns: 15 }])(
+  'a run that ends elsewhere while old ones are looked for is not forgotten with them (%o)',
+  async (limits) => {
+    await using folder = await folderOf(['parked', ...Array.from({ length: 19 }, (_, n) => `run-${n}`)]);
+    const path = join(folder.path, 'parked.jsonl');
+    const end = (await readFile(path, 'utf8')).split('\n').slice(-2).join('\n');
+    const old = Date.now() / 1000 - 40 * DAY;
+    await writeFile(path, (await readFile(path, 'utf8')).replace(end, ''));
+    await utimes(path, old, old);
+    // Others have their turn after each file.
+    let now = 0;
+    vi.spyOn(performance, 'now').mockImplementation(() => (now += 100));
+    onTestFinished(() => void vi.restoreAllMocks());
+    const model = scriptedModel(['Hi.']);
+    const run = createAgent({ model, silent: true, journal: fileJournal(folder.path, limits) }).run('Hi', {
+      runId: 'new',
+    });
+    while (!existsSync(join(folder.path, 'new.jsonl'))) await new Promise(setImmediate);
+    // Its files have been found by now, and it is the last to be looked at.
+    for (let turn = 0; turn < 25; turn++) await new Promise(setImmediate);
+    appendFileSync(path, end);
+    expect(await run).toMatchObject({ status: 'answered' });
+    for (let turn = 0; turn < 60; turn++) await new Promise(setImmediate);
+    expect(await recordsOf(fileJournal(folder.path), 'parked')).toContainEqual(expect.objectContaining({ t: 'end' }));
+  },
+);
 
 test('a damaged line in the middle is reported by its number, and hides no other run', async () => {
   await using folder = await folderOf(['good', 'bad']);

@@ -76,7 +76,7 @@ describe.skipIf(NO_POSTGRES !== '')('postgresJournal on a server that is in its 
       await own.end();
     });
 
-  test.each(['sign', 'append', 'take', 'release', 'leave'])(
+  test.each(['sign', 'append', 'take', 'release', 'leave', 'secrets', 'free'])(
     'a statement that is never answered (%s) is sent again, or left, and holds nothing up',
     async (name) => {
       let unanswered = 0;
@@ -93,13 +93,73 @@ describe.skipIf(NO_POSTGRES !== '')('postgresJournal on a server that is in its 
       };
       const store = postgresJournal(silent, { schema: await migrated(), leaseMs: 1000 });
       const { agent, pay } = payer(store);
-      const { status, runId } = await agent.run('Pay');
+      const run = agent.conversation('ann').run('Pay');
+      store.secrets?.keep(run.runId, { '«secret:1»': 'sesame' });
+      const { status, runId } = await run;
       expect([status, pay.calls.length]).toEqual(['answered', 1]);
       expect(await store.repair(runId)).toMatchObject({ damage: null });
       await store.close();
       expect(unanswered).toBeGreaterThan(0);
     },
   );
+
+  test('what was sent again, and comes late, takes no run that was given back and keeps no secret of one that has ended', async () => {
+    const schema = await migrated();
+    const late = new Map<string, () => Promise<unknown>>();
+    const query = (statement: pg.QueryConfig & { readonly query_timeout?: number }) => {
+      const [name] = /(?<=^signalbox )(?:take|secrets)(?= )/.exec(statement.name ?? '') ?? [];
+      if (name === undefined || late.has(name)) return pool.query(statement);
+      late.set(name, () => pool.query({ text: statement.text, values: statement.values ?? [] }));
+      return Promise.reject(new Error('Query read timeout'));
+    };
+    const [store, other] = [postgresJournal({ query }, { schema }), postgresJournal(pool, { schema })];
+    // Its process lives on.
+    const leave = await store.claim('another name');
+    const asks = fakeTool('ask', ['asked'], { policy: 'confirm' });
+    const agent = (journal: JournalStore, replies: readonly ScriptedReply[]) =>
+      createAgent({ model: scriptedModel(replies), tools: [asks], journal, secrets: ['sesame'], silent: true });
+    const parked = await agent(store, [calls(['ask'])]).run('Say sesame.', { runId: 'run', park: true });
+    expect(parked.status).toBe('waiting');
+    expect((await agent(store, []).resume('run', { park: true })).status).toBe('waiting');
+    await late.get('take')?.();
+    expect(await agent(other, []).approve('run', 'c1')).toBe(true);
+    expect(await agent(other, ['Done.']).resume('run')).toMatchObject({ status: 'answered' });
+    await late.get('secrets')?.();
+    expect((await pool.query(`select mark from ${schema}.secrets`)).rows).toEqual([]);
+    expect(late.size).toBe(2);
+    await leave?.();
+    await Promise.all([store.close(), other.close()]);
+  });
+
+  test('much is written over a connection that is slow', async () => {
+    const sizeOf = (values: readonly unknown[]): number => JSON.stringify(values).length;
+    const slow = {
+      query: async (statement: pg.QueryConfig & { readonly query_timeout?: number }) => {
+        // A megabyte in ten seconds.
+        if ((statement.query_timeout ?? Infinity) < sizeOf(statement.values ?? []) / 100)
+          throw new Error('Query read timeout');
+        return pool.query(statement);
+      },
+    };
+    const store = postgresJournal(slow, { schema: await migrated(), patienceMs: 300 });
+    const look = fakeTool('look', ['x'.repeat(5_000_000)]);
+    const model = scriptedModel([calls(['look']), 'Seen.']);
+    const agent = createAgent({ model, tools: [look], journal: store, silent: true });
+    expect(await agent.run('Look')).toMatchObject({ status: 'answered' });
+    await store.close();
+  });
+
+  test('runs are forgotten by their age, though all that are too many are being written', async () => {
+    const schema = await migrated();
+    const store = postgresJournal(pool, { schema });
+    for (const runId of ['held', 'old']) await payer(store).agent.run('Pay', { runId });
+    const held = await store.take('held');
+    await pool.query(`update ${schema}.runs set written_at = now() - interval '9 days'`);
+    expect(await store.prune({ maxRuns: 1, maxAgeDays: 8 })).toBe(1);
+    expect((await store.list()).map(({ runId }) => runId)).toEqual(['held']);
+    await held?.sink.close();
+    await store.close();
+  });
 
   test('two schemas whose names are as long as they may be, and almost the same, share a connection', async () => {
     const own = new pg.Pool({ connectionString: server.url, max: 1 });

@@ -3,11 +3,11 @@ import { confirmIn } from '../below/agent-actors.ts';
 import type { OwnRedactor } from '../../actors/redactor.ts';
 import { writtenOutcome } from '../../journal/format/cut-recording.ts';
 import { readRecording } from '../../journal/format/recording.ts';
-import type { RunSecrets } from '../../journal/run/run-journal.ts';
 import { noteDriven } from '../../journal/run/driven-runs.ts';
 import type { AnyResult } from '../../machines/contract/run-result.ts';
 import { isJsonObject } from '../../json/json.ts';
 import type { AgentCore } from '../core/agent-core.ts';
+import { atFirstWork, type Keeping, keptSecrets } from '../core/redaction.ts';
 import { isTerminal } from '../options/agent-settings.ts';
 import { pendingLogins } from './pending-approvals.ts';
 import { FollowedByTelemetry } from './followed-by-telemetry.ts';
@@ -54,7 +54,8 @@ export function launchRun(core: AgentCore, run: RunToLaunch): StartedRun {
   const store = given.journal ?? core.options.journal;
   const audience = audienceOf(core);
   const prompts: string[] = [];
-  let forgetSecrets = (): void => undefined;
+  let kept: Keeping = { begin: () => undefined, end: () => undefined };
+  let forgetRedactor = (): void => undefined;
   let refuseRequests = (_result: AnyResult | null): void => undefined;
   let forgetRun = (): void => undefined;
   const keepsPrompts = core.options.debugPrompts === true;
@@ -91,11 +92,12 @@ export function launchRun(core: AgentCore, run: RunToLaunch): StartedRun {
       ]);
       return (cancelled) => {
         const start = make(cancelled);
-        const forget = keepSecrets(store?.secrets, runId, redactor());
-        const over = core.redaction.remember(start.head, redactor());
-        forgetSecrets = () => [forget, over].forEach((end) => end());
+        kept = keptSecrets(store?.secrets, runId, redactor());
+        // A resumed run was taken: it is this one's already.
+        if (caughtUp !== undefined) kept.begin();
+        forgetRedactor = core.redaction.remember(start.head, redactor());
         const journal: typeof start.journal = (...machine) => {
-          const opened = start.journal(...machine);
+          const opened = atFirstWork(start.journal(...machine), kept.begin);
           if (resumable) refuseRequests = serveRequests(store, started);
           forgetRun = noteDriven(store, started.run);
           return opened;
@@ -106,7 +108,10 @@ export function launchRun(core: AgentCore, run: RunToLaunch): StartedRun {
     onDone: async (result) => {
       unbind();
       forgetRun();
-      forgetSecrets();
+      // A run that was let go before its first work has begun all the same.
+      if (result?.status === 'waiting') kept.begin();
+      kept.end();
+      forgetRedactor();
       refuseRequests(result);
       await onDone(result);
       if (result === null) return;
@@ -161,25 +166,6 @@ function bindSignal(run: Run, signal: AbortSignal | undefined): () => void {
   if (signal.aborted) cancel();
   signal.addEventListener('abort', cancel, { once: true });
   return () => signal.removeEventListener('abort', cancel);
-}
-
-/**
- * Stores the secrets behind a run's marks if its journal keeps secrets, so that another process can resume the run. A
- * failure is a warning; the mark is then lost with this process. Returns a function that stops it.
- */
-function keepSecrets(secrets: RunSecrets | undefined, runId: string, redactor: OwnRedactor): () => void {
-  if (secrets === undefined) return () => undefined;
-  const keep = (marks: Readonly<Record<string, string>>): void => {
-    try {
-      secrets.keep(runId, marks);
-    } catch (error) {
-      const why = error instanceof Error ? error.message : String(error);
-      process.emitWarning(`A secret of run ${runId} could not be kept; the run cannot be resumed with it. ${why}`);
-    }
-  };
-  const marks = redactor.marks();
-  if (Object.keys(marks).length > 0) keep(marks);
-  return redactor.onMark((mark, secret) => keep({ [mark]: secret }));
 }
 
 /**

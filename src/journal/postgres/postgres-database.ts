@@ -74,7 +74,10 @@ const TYPES = { getTypeParser: (oid: number) => PARSERS.get(oid) ?? String };
 const CONNECT_MS = 10_000;
 
 /** Statements that take no longer where there is more in the database. */
-const SHORT: ReadonlySet<string> = new Set(['append', 'leave', 'release', 'sign', 'take']);
+const SHORT: ReadonlySet<string> = new Set(['append', 'free', 'leave', 'release', 'secrets', 'sign', 'take']);
+
+/** A connection that brings this many characters in a millisecond is slow, and not silent. */
+const SLOW = 50;
 
 /** How long a server may take to close connections, in milliseconds. */
 const CLOSE_MS = 1000;
@@ -217,7 +220,7 @@ export class PostgresDatabase {
       types: TYPES,
       ...(name === null || !this.#isNaming ? {} : named),
       ...(values.length === 0 ? {} : { values: [...values] }),
-      ...(name !== null && SHORT.has(name) ? { query_timeout: this.#options.silentMs } : {}),
+      ...(name !== null && SHORT.has(name) ? { query_timeout: this.#options.silentMs + lengthOf(values) / SLOW } : {}),
     });
     // Of several statements at once there is a list of results.
     const rows: unknown = Reflect.get(result, 'rows');
@@ -233,6 +236,11 @@ export class PostgresDatabase {
     this.#own = own;
     return own;
   }
+}
+
+function lengthOf(value: unknown): number {
+  if (typeof value === 'string') return value.length;
+  return Array.isArray(value) ? value.reduce((sum: number, one) => sum + lengthOf(one), 0) : 0;
 }
 
 /** How the store connects to a URL by itself. */

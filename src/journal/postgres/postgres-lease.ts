@@ -119,7 +119,7 @@ export class PostgresLease {
   }
 
   async #free(name: string, token: string): Promise<void> {
-    await this.#database.query(null, 'delete from $s.names where name = $1 and token = $2', [name, token]);
+    await this.#database.query('free', 'delete from $s.names where name = $1 and token = $2', [name, token]);
   }
 
   async #hold(name: string, token: string): Promise<boolean> {

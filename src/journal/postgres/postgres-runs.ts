@@ -26,24 +26,29 @@ export class PostgresRuns {
 
   /** Makes a writer that of a run, by its token; false when there is no such run. Throws a `JournalError` (`run-locked`). */
   async take(runId: string, token: string, writer: string): Promise<boolean> {
-    // One that is given back at the same moment has another token than a moment ago, and is free when it is asked for again.
-    const isTaken = (await this.#takeFree(runId, token, writer)) || (await this.#takeFree(runId, token, writer));
-    if (!isTaken && (await this.isThere(runId))) throw new JournalError('run-locked', runId, this.#database.place);
-    return isTaken;
+    // One that is given back at the same moment is another row than a moment ago, and is free when it is asked for again.
+    for (let tries = 0; tries < 2; tries++) {
+      const [row] = await this.#database.query(null, 'select xmin::text as state from $s.runs where run_id = $1', [
+        runId,
+      ]);
+      if (row === undefined) return false;
+      if (await this.#takeFree([runId, token, writer, row['state']])) return true;
+    }
+    throw new JournalError('run-locked', runId, this.#database.place);
   }
 
   async isThere(runId: string): Promise<boolean> {
     return (await this.#database.query(null, 'select 1 from $s.runs where run_id = $1', [runId])).length > 0;
   }
 
-  async #takeFree(runId: string, token: string, writer: string): Promise<boolean> {
-    // The row must still have the token that was free: of two that look at once, one finds another there.
+  async #takeFree(values: readonly unknown[]): Promise<boolean> {
+    // The row must be as it was seen: of two that look at once, one finds another there, and so does a statement that was sent
+    // again meanwhile and comes when the run was written and given back.
     const taken = await this.#database.query(
       'take',
-      `with seen as (select id, token from $s.runs r where run_id = $1 and (token = $2 or not ${WRITTEN}))
-       update $s.runs r set token = $2, writer = $3 from seen
-       where r.id = seen.id and r.token is not distinct from seen.token returning r.id`,
-      [runId, token, writer],
+      `update $s.runs r set token = $2, writer = $3
+       where run_id = $1 and (token = $2 or (r.xmin::text = $4 and not ${WRITTEN})) returning id`,
+      values,
     );
     return taken.length > 0;
   }
@@ -125,7 +130,8 @@ export class PostgresRuns {
       maxRuns === undefined
         ? []
         : await ids(
-            `select run_id from $s.runs where ended order by at desc, run_id desc offset $1 limit ${PAGE}`,
+            `select run_id from (select * from $s.runs where ended order by at desc, run_id desc offset $1) r
+             where not ${WRITTEN} limit ${PAGE}`,
             maxRuns,
           );
     if (over.length > 0 || maxAgeDays === undefined) return over;

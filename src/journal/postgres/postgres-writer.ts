@@ -154,8 +154,10 @@ export class PostgresWriter {
     const latest = new Map(secrets.map((one) => [`${one[0]} ${one[1]}`, one]));
     const rows = [...latest.values()];
     await this.#database.query(
-      null,
-      `insert into $s.secrets select * from unnest($1::text[], $2::text[], $3::text[])
+      'secrets',
+      // Those of a run that has ended were forgotten: what is sent again may come late.
+      `insert into $s.secrets select * from unnest($1::text[], $2::text[], $3::text[]) g(run_id, mark, value)
+       where not exists (select 1 from $s.runs r where r.run_id = g.run_id and r.ended and r.token is null)
        on conflict (run_id, mark) do update set value = excluded.value`,
       [0, 1, 2].map((index) => rows.map((row) => row[index])),
     );

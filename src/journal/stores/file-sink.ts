@@ -37,10 +37,12 @@ export function fileSink(options: FileSinkOptions): Sink {
   const closed = Promise.withResolvers<void>();
 
   const release = (): void | Promise<void> => {
-    closeSync(file);
-    const done = onClose?.();
-    closed.resolve(done);
-    return done;
+    try {
+      closeSync(file); // May fail: another machine tells only now what it could not write.
+    } finally {
+      closed.resolve(onClose?.());
+    }
+    return closed.promise;
   };
   const close = (): void | Promise<void> => {
     const first = open;

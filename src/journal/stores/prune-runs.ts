@@ -60,16 +60,22 @@ async function inSlices(steps: Iterable<void>): Promise<void> {
 function* pruned(files: RunFiles, maxRuns: number, oldest: number): Generator<void> {
   const found: { readonly runId: string; readonly at: number }[] = [];
   for (const runId of files.ids()) {
-    found.push({ runId, at: statSync(files.pathOf(runId), { throwIfNoEntry: false })?.mtimeMs ?? Infinity });
+    found.push({ runId, at: writtenAt(files, runId) });
     yield;
   }
   const counts = found.length > maxRuns;
   let ended = 0;
   for (const { runId, at } of found.toSorted((a, b) => b.at - a.at)) {
     if (counts && hasEnded(files, runId)) ended += 1;
-    if ((at < oldest && files.isRun(runId)) || (ended > maxRuns && hasEnded(files, runId))) remove(files, runId);
+    const isOver = (at < oldest && files.isRun(runId)) || (ended > maxRuns && hasEnded(files, runId));
+    // Another process may have gone on with it since the folder was read.
+    if (isOver && writtenAt(files, runId) === at) remove(files, runId);
     yield;
   }
+}
+
+function writtenAt(files: RunFiles, runId: string): number {
+  return statSync(files.pathOf(runId), { throwIfNoEntry: false })?.mtimeMs ?? Infinity;
 }
 
 function hasEnded(files: RunFiles, runId: string): boolean {

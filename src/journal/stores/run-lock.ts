@@ -5,8 +5,8 @@
  * I2 A lock left behind by a dead process is given to the next that asks, even when its pid is in use again.
  * I3 Where the process cannot be looked at (another host or container), a lock is left behind after a minute of silence.
  */
-import { existsSync, rmSync, statSync, unlinkSync, utimesSync, writeFileSync } from 'node:fs';
-import { createWhole } from '../../security/lock-file.ts';
+import { existsSync, statSync, unlinkSync, utimesSync, writeFileSync } from 'node:fs';
+import { createWhole, removeIfPossible } from '../../security/lock-file.ts';
 import { ifThere, moveOver, textIn } from '../../security/folders.ts';
 import { BEAT_MS, type Writer, isGone, newWriter, readWriter } from './writer.ts';
 
@@ -54,14 +54,14 @@ function take(path: string, mine: Writer): boolean {
 function takeOver(path: string, mine: Writer, dead: string): boolean {
   const wish = `${path}.${dead}`;
   if (!take(wish, mine)) return false;
+  const next = `${path}.${mine.token}.new`;
   try {
     if (look(path)?.token !== dead) return false;
-    const next = `${path}.${mine.token}.new`;
     writeFileSync(next, JSON.stringify(mine), { mode: 0o600 });
     moveOver(next, path);
     return true;
   } finally {
-    rmSync(wish, { force: true });
+    for (const left of [next, wish]) removeIfPossible(left);
   }
 }
 

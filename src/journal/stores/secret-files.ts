@@ -28,7 +28,8 @@ export function secretFiles(dir: string): SecretFiles {
   return {
     keep: (runId, secrets) => {
       makeFolder(dir, 0o700);
-      addTo(fileOf(runId), `${JSON.stringify(secrets)}\n`);
+      // Begins with a line's end: a crash, or a full disk, may have torn what is there.
+      addTo(fileOf(runId), `\n${JSON.stringify(secrets)}\n`);
     },
     read: (runId) => readSecrets(fileOf(runId)),
     remove: (runId) => {
