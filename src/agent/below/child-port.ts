@@ -91,12 +91,8 @@ export type Children = ReadonlyMap<string, ChildPort>;
 /** What an agent offers to those above it. */
 export function portOf(agent: ChildAgent): ChildPort {
   const port = agent[CHILD];
-  if (isChildPort(port)) return port;
+  if ('prepare' in port && 'ports' in port) return port;
   throw wrongOption(`'${agent.name}' is not an agent of this version of signalbox. Use one copy of the package.`);
-}
-
-function isChildPort(port: object): port is ChildPort {
-  return 'prepare' in port && 'ports' in port;
 }
 
 /** A tool's name may hold no blanks. */
@@ -133,7 +129,7 @@ export class RepairAgents {
   }
 
   #meet(fixer: Repairer): { readonly name: string; readonly port: ChildPort } | null {
-    const port = repairPortOf(fixer);
+    const port = CHILD in fixer ? portOf(fixer).repairer : null;
     return port === null ? null : { name: this.#nameOf(port), port };
   }
 
@@ -149,11 +145,3 @@ export class RepairAgents {
 }
 
 const NOBODY: Children = new Map();
-
-function repairPortOf(fixer: Repairer): ChildPort | null {
-  return isAgent(fixer) ? portOf(fixer).repairer : null;
-}
-
-function isAgent(fixer: object): fixer is ChildAgent {
-  return CHILD in fixer;
-}

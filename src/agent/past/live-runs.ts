@@ -62,12 +62,6 @@ export function liveRuns(core: AgentCore, of: RunsOf): LiveRuns {
   };
 }
 
-/** What a continued run must receive first, and the tools that it knows afterwards. */
-export interface RestartNews {
-  readonly event: OutsideEvent | null;
-  readonly known: KnownTools;
-}
-
 /** How a run continues after these records. */
 interface Continued {
   readonly past: Pick<Recording, 'head' | 'lines'>;
@@ -89,7 +83,7 @@ interface Continued {
 export async function restartNews(
   core: AgentCore,
   { past, tools, restart, prompt = null, redact }: Continued,
-): Promise<RestartNews> {
+): Promise<{ readonly event: OutsideEvent | null; readonly known: KnownTools }> {
   const asked = repairSetups(past);
   const { toolset: knownTools, children: below } = lastKnown(past);
   const before = { toolset: knownTools, children: [...below, ...asked] };
