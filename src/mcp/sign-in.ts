@@ -15,7 +15,6 @@ import {
   watchLogin,
 } from '../actors/mcp/mcp-auth.ts';
 
-/** The part of a connection that is about signing in. */
 interface SignIn {
   /** What to do about a token that was refused. */
   onRefused(generation: number, fault: LinkFault): 'again' | 'wait' | 'final';

@@ -91,8 +91,12 @@ export type Children = ReadonlyMap<string, ChildPort>;
 /** What an agent offers to those above it. */
 export function portOf(agent: ChildAgent): ChildPort {
   const port = agent[CHILD];
-  if ('prepare' in port && 'ports' in port) return port;
+  if (isChildPort(port)) return port;
   throw wrongOption(`'${agent.name}' is not an agent of this version of signalbox. Use one copy of the package.`);
+}
+
+function isChildPort(port: object): port is ChildPort {
+  return 'prepare' in port && 'ports' in port;
 }
 
 /** A tool's name may hold no blanks. */
@@ -129,7 +133,7 @@ export class RepairAgents {
   }
 
   #meet(fixer: Repairer): { readonly name: string; readonly port: ChildPort } | null {
-    const port = CHILD in fixer ? portOf(fixer).repairer : null;
+    const port = isAgent(fixer) ? portOf(fixer).repairer : null;
     return port === null ? null : { name: this.#nameOf(port), port };
   }
 
@@ -145,3 +149,7 @@ export class RepairAgents {
 }
 
 const NOBODY: Children = new Map();
+
+function isAgent(fixer: object): fixer is ChildAgent {
+  return CHILD in fixer;
+}

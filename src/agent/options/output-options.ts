@@ -1,5 +1,4 @@
 import type { OutputCheck } from '../../actors/check-output.ts';
-import type { Issue } from '../../json/errors.ts';
 import { OptionError, wrongOption } from '../../json/known-options.ts';
 import { toJson } from '../../json/to-json.ts';
 import { type Json, type JsonObject, isJsonObject } from '../../json/json.ts';

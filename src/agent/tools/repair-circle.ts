@@ -41,10 +41,14 @@ function wayTo(agent: Repairer, onErrors: readonly OwnedOnError[], seen: Set<Rep
     if (fixer === agent) return [fixer.name];
     if (seen.has(fixer)) continue;
     seen.add(fixer);
-    const way = wayTo(agent, fixer[SLOTS]?.onErrors() ?? [], seen);
+    const way = wayTo(agent, slotsOf(fixer), seen);
     if (way !== null) return [fixer.name, ...way];
   }
   return null;
+}
+
+function slotsOf(agent: Repairer & { readonly [SLOTS]?: Slots }): readonly OwnedOnError[] {
+  return agent[SLOTS]?.onErrors() ?? [];
 }
 
 /** The agents among the steps of an `onError`; slots that are functions cannot be looked into. */

@@ -34,16 +34,6 @@ export function responseSchema({ shown, stats }: AgentContext): NonNullable<LlmC
   return { answer: output.spec.schema, native: responseSchemaOf(native ? { ...output, way: 'native' } : output) };
 }
 
-/** True when the turn brought an answer, and nothing beside it is still to run. */
-export function gaveOutput({ reply, stats }: AgentContext): boolean {
-  return reply?.output != null && (reply.calls.length === 0 || stats.lastTurn !== null);
-}
-
-/** True when the answer that was held fits what is known of its schema so far. */
-export function outputFits({ reply }: AgentContext): boolean {
-  return reply?.output != null && reply.output.issues.length === 0;
-}
-
 /** True while a turn can be kept for the answer: not the first, and within the limit of steps. */
 export function isLastTurnLeft({ shown, stats, stepsTaken, settings: { maxSteps } }: AgentContext): boolean {
   return shown.output !== null && stats.lastTurn === null && stepsTaken > 0 && stepsTaken < maxSteps;
@@ -96,11 +86,6 @@ export function delivered(context: AgentContext, value: Json): Update {
     ending: { ...ending, output: value },
     messages: withMessages(context.messages, ...answeredCalls(context, 'The answer was accepted.')),
   };
-}
-
-/** Ends a run at its limit if the last turn gave no answer. */
-export function endedAtLimit(context: AgentContext): Update {
-  return { ending: endingFor(context, context.stats.lastTurn ?? 'max-steps') };
 }
 
 /** Tells the model what is wrong with its answer. */
@@ -156,15 +141,6 @@ function answeredCalls({ reply, messages }: AgentContext, text: string): readonl
     const content = id === answered ? text : 'not used: the answer was given beside it';
     return { role: 'tool', toolCallId: id, name, content };
   });
-}
-
-/** True if the task was handed over and answered, and the answer must have a schema. */
-export function isAnswerToCheck({ shown }: AgentContext, event: object): boolean {
-  return shown.output !== null && 'output' in event && isObject(event.output) && event.output.status === 'answered';
-}
-
-function isObject(value: unknown): value is { readonly status?: unknown } {
-  return typeof value === 'object' && value !== null;
 }
 
 /** The answer of the agent that took the task over, to be checked against the schema like the model's own. */

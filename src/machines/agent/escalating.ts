@@ -23,21 +23,6 @@ import { type AgentOutput, NOTHING_SPENT, type Spent, endingInWords, usageTogeth
 
 type Update = Partial<AgentContext>;
 
-/** True while someone must be asked about an escalation of this turn. */
-export function isToBeDecided({ failure, runInfo }: AgentContext): boolean {
-  return failure !== null && failure.escalation !== null && failure.verdict === null && runInfo?.escalates === true;
-}
-
-/** True when an escalation was not taken here and there is an agent above. */
-export function goesUp({ failure, place }: AgentContext): boolean {
-  return failure?.escalation != null && place.agent !== '';
-}
-
-/** True if no one took a critical escalation. */
-export function isCritical({ failure }: AgentContext): boolean {
-  return failure?.escalation?.severity === 'critical';
-}
-
 /** The question to the author's `onEscalation`. */
 export function escalationInput({ failure, place, settings }: AgentContext): AskEscalationInput {
   return { agent: place.agent, error: failure?.escalation ?? NO_ERROR, timeoutMs: settings.fixMs };

@@ -36,11 +36,6 @@ export function outcomeTaken(context: AgentContext, outcome: CallOutcome): Updat
   return { batch: { ...batch, outcomes: { ...batch.outcomes, [outcome.callId]: outcome } } };
 }
 
-/** True when every call that may start has ended. */
-export function isSettled(batch: Batch | null): boolean {
-  return batch !== null && Object.keys(batch.outcomes).length >= batch.runnable;
-}
-
 /** The outcomes so far, in the order of the calls. */
 export function outcomesInOrder(batch: Batch | null): readonly CallOutcome[] {
   if (batch === null) return [];

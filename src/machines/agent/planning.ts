@@ -9,7 +9,6 @@ import {
   assistantMessage,
   callWrittenText,
   correctionFor,
-  MAX_UNUSABLE,
   planLimitText,
   refuseCalls,
   userMessage,
@@ -237,19 +236,9 @@ export function llmErrorEnding(context: AgentContext, error: LeafError): Ending 
   };
 }
 
-/** The third unusable reply in a row ends the run. */
-export function isThirdUnusable(context: AgentContext): boolean {
-  return context.stats.unusableInARow >= MAX_UNUSABLE;
-}
-
 /** True when the run has used up the tokens that it was given. */
 export function isTokenBudgetSpent({ settings: { budget }, stats: { usage } }: AgentContext): boolean {
   return budget.maxTokens !== null && usage.totalTokens >= budget.maxTokens;
-}
-
-/** True when the run has used up the tool calls that it was given. */
-export function areCallsSpent({ settings: { budget }, stats: { toolCallsRun } }: AgentContext): boolean {
-  return budget.maxToolCalls !== null && toolCallsRun >= budget.maxToolCalls;
 }
 
 /** What is left of the run's budget for each of so many agents below, once the calls that run now are paid. */

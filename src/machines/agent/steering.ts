@@ -27,11 +27,6 @@ function isNew({ waiting, delivered, queued, withdrawn }: Mail, id: string): boo
   return ![...waiting, ...delivered, ...queued].some((one) => one.id === id) && !withdrawn.includes(id);
 }
 
-/** True for a message that waits for the next run. */
-export function holdsQueued({ stats: { mail } }: AgentContext, id: string): boolean {
-  return mail.queued.some((one) => one.id === id);
-}
-
 /** Forgets a message that was taken back. */
 export function messageWithdrawn({ stats }: AgentContext, id: string): Update {
   const { mail } = stats;
