@@ -5,15 +5,13 @@ import type { Json } from '../../json/json.ts';
 import { recoverToSchema } from '../../parsing/recover/recover-to-schema.ts';
 import { DEFAULT_LIMITS } from '../../parsing/repair/repairs.ts';
 import type { AgentOutput } from '../contract/run-result.ts';
-import type { AgentContext, Ending } from './agent-context.ts';
+import type { AgentContext, Ending, Update } from './agent-context.ts';
 import { userMessage, withMessages } from './agent-texts.ts';
 import { endingFor } from './endings.ts';
 import { childCounted } from './escalating.ts';
 import { isTokenBudgetSpent } from './planning.ts';
 import type { LlmCallInput } from '../llm-call/llm-call.ts';
 import { lastTurnText, outputCorrection, problemText, responseSchemaOf } from './typed-output.ts';
-
-type Update = Partial<AgentContext>;
 
 /** How often a model is told what is wrong with its answer before the run ends. */
 export const MAX_CORRECTIONS = 2;

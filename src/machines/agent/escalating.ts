@@ -4,7 +4,7 @@ import type { Message } from '../../actors/model.ts';
 import type { EscalationError } from '../../json/errors.ts';
 import { isJsonObject } from '../../json/json.ts';
 import { higher, type Verdict } from '../../recovery/verdicts.ts';
-import { type AgentContext, type RunInfo, type RunStats, type Ending, shownBy } from './agent-context.ts';
+import { type AgentContext, type RunInfo, type RunStats, type Ending, type Update, shownBy } from './agent-context.ts';
 import {
   type AgentInput,
   type PromptChange,
@@ -20,8 +20,6 @@ import { type Stopping, childInput, spentBy, withSpentByStopped } from '../tool-
 import { failureTold } from './execution.ts';
 import { batchRejudged, budgetLeft } from './planning.ts';
 import { type AgentOutput, NOTHING_SPENT, type Spent, endingInWords, usageTogether } from '../contract/run-result.ts';
-
-type Update = Partial<AgentContext>;
 
 /** The question to the author's `onEscalation`. */
 export function escalationInput({ failure, place, settings }: AgentContext): AskEscalationInput {

@@ -1,5 +1,5 @@
 import type { Message } from '../../actors/model.ts';
-import type { AgentContext, Batch, PlanProgress, Failure } from './agent-context.ts';
+import type { AgentContext, Batch, PlanProgress, Failure, Update } from './agent-context.ts';
 import {
   asTold,
   imageMessages,
@@ -26,8 +26,6 @@ import { resolvePlaceholders } from './placeholders.ts';
 import { callerOf, judged } from './planning.ts';
 import { type ErrorEntry, NOTHING_SPENT, spentTogether, usageTogether } from '../contract/run-result.ts';
 import type { ToolCallInput } from '../tool-call/tool-call-context.ts';
-
-type Update = Partial<AgentContext>;
 
 /** Keeps the outcome of one call of the batch. */
 export function outcomeTaken(context: AgentContext, outcome: CallOutcome): Update {

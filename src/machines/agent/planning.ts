@@ -4,7 +4,7 @@ import type { LeafError } from '../../actors/journal.ts';
 import type { ToolCalling } from '../../actors/model.ts';
 import type { TextCalls } from '../../parsing/reply/reply-source.ts';
 import type { OutputSpec, Toolset } from '../contract/agent-setup.ts';
-import type { AgentContext, Ending, PlannedCall, PlanProgress } from './agent-context.ts';
+import type { AgentContext, Ending, PlannedCall, PlanProgress, Update } from './agent-context.ts';
 import {
   assistantMessage,
   callWrittenText,
@@ -24,8 +24,6 @@ import { type LoopVerdict, loopStepped } from '../tool-call/loop-detection.ts';
 import { mayAskAgent } from '../tool-call/recovery-progress.ts';
 import { withTypedAnswer } from './read-answer.ts';
 import { type ReadReply, inJsonMode, readReply } from './read-reply.ts';
-
-type Update = Partial<AgentContext>;
 
 /** Takes a model's reply: reads it, keeps it in the conversation, counts what it cost. */
 export function takenReply(context: AgentContext, output: LlmCallOutput): Update {

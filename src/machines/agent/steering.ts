@@ -6,11 +6,9 @@
  * I2 No more than `maxSteers` are accepted, so the run still ends.
  */
 import { MAX_STEERS, type Mail, type SentMessage } from '../contract/mail.ts';
-import type { AgentContext } from './agent-context.ts';
+import type { AgentContext, Update } from './agent-context.ts';
 import { userMessage, withMessages } from './agent-texts.ts';
 import { isTokenBudgetSpent } from './planning.ts';
-
-type Update = Partial<AgentContext>;
 
 /** True for a message that the run does not have yet, within the limit. */
 export function takesSteer({ stats: { mail }, settings, ending }: AgentContext, { id, text }: SentMessage): boolean {
