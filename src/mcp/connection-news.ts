@@ -42,28 +42,19 @@ function isOfType<E extends { readonly type: string }, T extends E['type']>(
   return event.type === type;
 }
 
-/** Counts protocol warnings and passes on what is worth reporting. */
-interface WarningCounter {
-  readonly note: (warning: ProtocolWarning) => void;
-  /** What went past a limit and was cut to size or left out, the first twenty. */
-  readonly warnings: () => readonly string[];
-  /** Forgets the warnings: another link begins. */
-  readonly beginAnew: () => void;
-}
-
 const FIRST = 20;
 const EVERY = 1000;
 
 /** Makes a counter that reports the first twenty protocol warnings and then every thousandth: a server may flood us with them. */
-export function createWarningCounter(
-  tell: (warning: ProtocolWarning & { readonly count: number }) => void,
-): WarningCounter {
+export function createWarningCounter(tell: (warning: ProtocolWarning & { readonly count: number }) => void) {
   let count = 0;
   const warnings = new Set<string>();
   return {
-    warnings: () => [...warnings],
-    beginAnew: () => warnings.clear(),
-    note(warning) {
+    /** What went past a limit and was cut to size or left out, the first twenty. */
+    warnings: (): readonly string[] => [...warnings],
+    /** Forgets the warnings: another link begins. */
+    beginAnew: (): void => warnings.clear(),
+    note(warning: ProtocolWarning): void {
       count += 1;
       if (warning.kind === 'limit' && warnings.size < FIRST) warnings.add(warning.message);
       if (count <= FIRST || count % EVERY === 0) tell({ ...warning, count });

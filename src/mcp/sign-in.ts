@@ -15,18 +15,6 @@ import {
   watchLogin,
 } from '../actors/mcp/mcp-auth.ts';
 
-/** The part of a connection that is about signing in. */
-interface SignIn {
-  /** What to do about a token that was refused. */
-  onRefused(generation: number, fault: LinkFault): 'again' | 'wait' | 'final';
-  /** A person signs in for more scopes, and calls continue meanwhile. */
-  goesOn(): boolean;
-  /** Why nothing can be called: someone has to sign in. Null otherwise. */
-  required(): McpError | null;
-  login(until: <T>(look: () => T | null) => Promise<T>): Promise<boolean>;
-  readonly api: Pick<McpConnection, 'answerLogin' | 'cancelLogin' | 'loginStatus'>;
-}
-
 interface SignInOptions {
   readonly server: string;
   readonly actor: ActorRefFrom<typeof mcpConnectionMachine>;
@@ -56,25 +44,28 @@ export function authLeaves(authorizer: Authorizer) {
 }
 
 /** Makes the part of a connection that is about signing in. */
-export function createSignIn({ server, actor, authorizer }: SignInOptions): SignIn {
+export function createSignIn({ server, actor, authorizer }: SignInOptions) {
   const stateNow = () => topLevel(actor.getSnapshot().value);
   const byPerson = (): boolean => ['login', 'stored-login'].includes(actor.getSnapshot().context.auth);
   const goesOn = (): boolean => stateNow() === 'AUTHORIZING' && actor.getSnapshot().context.greeting !== null;
   return {
+    /** A person signs in for more scopes, and calls continue meanwhile. */
     goesOn,
     api: {
       answerLogin: (address) => authorizer?.answer(address) ?? false,
       cancelLogin: () => actor.send({ type: 'login.cancelled' }),
       loginStatus: async () => (authorizer === null || !byPerson() ? null : authorizer.status()),
-    },
-    onRefused(generation, fault) {
+    } satisfies Pick<McpConnection, 'answerLogin' | 'cancelLogin' | 'loginStatus'>,
+    /** What to do about a token that was refused. */
+    onRefused(generation: number, fault: LinkFault): 'again' | 'wait' | 'final' {
       if (authorizer?.holder.isOld(fault) === true) return 'again';
       const { code, message, data } = toMcpError(server, fault);
       const type = fault.kind === 'scope' ? 'scope.missing' : 'link.lost';
       actor.send({ type, generation, error: { code, message, data } });
       return stateNow() === 'REFRESHING' ? 'wait' : 'final';
     },
-    required() {
+    /** Why nothing can be called: someone has to sign in. Null otherwise. */
+    required(): McpError | null {
       const { value, context } = actor.getSnapshot();
       const waits = stateNow() === 'NEEDS_LOGIN' || (loginStep(value) === 'AWAITING_USER' && !goesOn());
       if (!waits) return null;
@@ -85,7 +76,7 @@ export function createSignIn({ server, actor, authorizer }: SignInOptions): Sign
       const message = `MCP server '${server}' cannot be used before somebody signs in. ${how}${why}`;
       return new McpError('login-required', server, message);
     },
-    async login(until) {
+    async login(until: <T>(look: () => T | null) => Promise<T>): Promise<boolean> {
       // A login that is kept already is not the one that is wanted.
       if (byPerson() && stateNow() !== 'AUTHORIZING') await authorizer?.holder.find();
       const before = authorizer?.holder.current()?.access;

@@ -51,16 +51,7 @@ function headingIn(line: string): { readonly name: string; readonly description:
 }
 
 /** Words that stand before a schema and are not a tool's name. */
-const LABELS = new Set([
-  'arguments',
-  'args',
-  'parameters',
-  'schema',
-  'input',
-  'input_schema',
-  'inputschema',
-  'tool_args',
-]);
+const LABELS = new Set('arguments args parameters schema input input_schema inputschema tool_args'.split(' '));
 
 function toolOf(
   value: JsonObject,

@@ -77,7 +77,6 @@ export function issueLine({ path, message }: Issue): string {
   return path === '' ? message : `${path}: ${message}`;
 }
 
-/** The issues as one line. */
 function issueText(issues: readonly Issue[]): string {
   const lines = issues.slice(0, MAX_ISSUES).map(issueLine);
   return short(

@@ -26,9 +26,6 @@ export const POLICIES = ['allow', 'confirm', 'deny'] as const;
 /** Whether a call may run: at once, after a person agreed, or never. */
 export type Policy = (typeof POLICIES)[number];
 
-/** What is between a call and its tool: nothing, a person who is asked first, or a ban. */
-export type Permission = 'run' | 'ask' | 'never';
-
 /**
  * Whether a call may be repeated if its outcome is unknown. `none`: it changes nothing. `idempotent`: twice is the same as once.
  * `once`: never repeated unless the author says so.
@@ -68,7 +65,7 @@ export interface ToolSpec {
 }
 
 /** What a tool may do. It fails closed: an unknown policy blocks the tool, and only a plain `true` opens anything. */
-export function permissionOf({ policy, enabled, alwaysAllowed }: ToolSpec): Permission {
+export function permissionOf({ policy, enabled, alwaysAllowed }: ToolSpec): 'run' | 'ask' | 'never' {
   if (enabled !== true) return 'never';
   if (policy === 'allow') return 'run';
   if (policy !== 'confirm') return 'never';

@@ -133,7 +133,7 @@ export class RepairAgents {
   }
 
   #meet(fixer: Repairer): { readonly name: string; readonly port: ChildPort } | null {
-    const port = repairPortOf(fixer);
+    const port = isAgent(fixer) ? portOf(fixer).repairer : null;
     return port === null ? null : { name: this.#nameOf(port), port };
   }
 
@@ -149,10 +149,6 @@ export class RepairAgents {
 }
 
 const NOBODY: Children = new Map();
-
-function repairPortOf(fixer: Repairer): ChildPort | null {
-  return isAgent(fixer) ? portOf(fixer).repairer : null;
-}
 
 function isAgent(fixer: object): fixer is ChildAgent {
   return CHILD in fixer;

@@ -13,12 +13,14 @@ import {
   DEFAULT_SETTINGS,
   type Toolset,
 } from '../../machines/contract/agent-setup.ts';
-import type { Verdict } from '../../recovery/verdicts.ts';
+import type { Model } from '../../actors/model.ts';
+import { readModelName } from '../../models/endpoint/presets.ts';
+import { type Verdict, checkVerdict, verdictsFor } from '../../recovery/verdicts.ts';
+import { CHILD } from '../options/option-types.ts';
 import { type OwnWork, agentActors, agentWork, providedMachine, workFor } from '../below/agent-actors.ts';
 import { type AgentPorts, type Children, type Preparing, RepairAgents } from '../below/child-port.ts';
 import { confirmOf, settingsOf } from '../options/agent-settings.ts';
 import { childrenNow, childrenOf, childTool, preparedChildren } from '../below/child-tools.ts';
-import { decideBy } from '../below/decide.ts';
 import { type Granted, NOTHING_GRANTED, grantedBy, keepGrant } from '../tools/granted.ts';
 import { McpBinding } from '../servers/mcp-binding.ts';
 import { checkServers } from '../servers/server-answers.ts';
@@ -177,3 +179,43 @@ export class AgentCore extends Configured implements AgentPorts {
 
 /** Without a journal from the caller, a run is kept only by its own handle, as long as that is referenced. */
 const RUN_ONLY: JournalStore = { open: (run) => liveJournal(run, null) };
+
+/** Where the names and objects of verdicts are looked up. */
+interface Known {
+  readonly options: AgentOptions;
+  readonly models: ReadonlyMap<string, Model>;
+  readonly registry: OwnRegistry;
+  readonly children: Children;
+}
+
+/** Asks the author's `onEscalation`; what it names must be this agent's. */
+async function decideBy(known: Known, error: EscalationError): Promise<Verdict | null> {
+  const { onEscalation } = known.options;
+  if (onEscalation === undefined) return null;
+  const to = verdictsFor(error, {
+    model: (given) => modelName(known, given),
+    place: (given) => placeNamed(known, given),
+  });
+  return checkVerdict(await onEscalation(error, to));
+}
+
+function modelName({ options, models }: Known, given: string | object): string | null {
+  if (typeof given !== 'string')
+    return Object.entries(options.models ?? {}).find(([, model]) => model === given)?.[0] ?? null;
+  return models.has(given) || readModelName(given) !== undefined ? given : null;
+}
+
+function placeNamed(
+  { registry, children }: Known,
+  given: string | object,
+): { readonly to: 'skill' | 'agent'; readonly name: string } | null {
+  if (typeof given !== 'string') {
+    const port: unknown = Reflect.get(given, CHILD);
+    const child = [...children].find(([, one]) => one === port);
+    if (child !== undefined) return { to: 'agent', name: child[0] };
+    const name: unknown = Reflect.get(given, 'name');
+    return typeof name === 'string' && registry.skill(name) === given ? { to: 'skill', name } : null;
+  }
+  if (registry.skill(given) !== undefined) return { to: 'skill', name: given };
+  return children.has(given) ? { to: 'agent', name: given } : null;
+}

@@ -1,5 +1,4 @@
 import type { OutputCheck } from '../../actors/check-output.ts';
-import type { Issue } from '../../json/errors.ts';
 import { OptionError, wrongOption } from '../../json/known-options.ts';
 import { toJson } from '../../json/to-json.ts';
 import { type Json, type JsonObject, isJsonObject } from '../../json/json.ts';
@@ -120,7 +119,7 @@ function checkBy(check: StandardCheck | null, own: OutputOptions['checkOutput'])
     try {
       if (own !== undefined) await Reflect.apply(own, undefined, [checked.value, io]);
     } catch (thrown) {
-      return { ok: false, issues: [problemOf(thrown)] };
+      return { ok: false, issues: [{ path: '', message: thrown instanceof Error ? thrown.message : String(thrown) }] };
     }
     const json = toJson(checked.value);
     if (json.ok && isCopy(json.value, checked.value)) return { ok: true, value: json.value };
@@ -137,8 +136,4 @@ function isCopy(json: unknown, value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return json === value;
   if (typeof json !== 'object' || json === null || 'toJSON' in value) return false;
   return Object.entries(value).every(([name, member]) => isCopy(Reflect.get(json, name), member));
-}
-
-function problemOf(thrown: unknown): Issue {
-  return { path: '', message: thrown instanceof Error ? thrown.message : String(thrown) };
 }

@@ -13,15 +13,7 @@ import { ownerIn } from '../options/run-options.ts';
 import type { StartedRun } from '../run/run-plan.ts';
 
 /** The live runs of one agent, and what they know of its tools. */
-export interface LiveRuns {
-  readonly core: AgentCore;
-  add(run: StartedRun): void;
-  /** A run continues with the tools that were reported to it; any changes since then are reported to it. */
-  follow(run: StartedRun, known: KnownTools, redactor: OwnRedactor): void;
-  forget(run: StartedRun): void;
-  /** Waits for what a run needs, like a new run does, at most until the signal aborts; returns what it would start with. */
-  ready(signal: AbortSignal): Promise<AgentSetup>;
-}
+export type LiveRuns = ReturnType<typeof liveRuns>;
 
 /** The live runs of an agent with the tools that each knows, and the listeners for changed tools and for the end of a run. */
 export interface RunsOf {
@@ -31,7 +23,7 @@ export interface RunsOf {
 }
 
 /** Watches over runs that have a past. */
-export function liveRuns(core: AgentCore, of: RunsOf): LiveRuns {
+export function liveRuns(core: AgentCore, of: RunsOf) {
   const { runs } = of;
   const unfollow = new Map<StartedRun, () => void>();
   const tellDifference = async (run: StartedRun, known: KnownTools, { redact }: OwnRedactor): Promise<void> => {
@@ -43,29 +35,25 @@ export function liveRuns(core: AgentCore, of: RunsOf): LiveRuns {
   };
   return {
     core,
-    add: (run) => {
+    add: (run: StartedRun): void => {
       runs.set(run, null);
       unfollow.set(run, of.news.follow());
     },
-    follow: (run, known, redactor) => {
+    /** A run continues with the tools that were reported to it; any changes since then are reported to it. */
+    follow: (run: StartedRun, known: KnownTools, redactor: OwnRedactor): void => {
       // It is told of every change from now on. If one cannot be written the run has ended, and reports why.
       runs.set(run, known.toolset);
       void tellDifference(run, known, redactor).catch(() => undefined);
     },
-    forget: (run) => {
+    forget: (run: StartedRun): void => {
       runs.delete(run);
       unfollow.get(run)?.();
       unfollow.delete(run);
       of.rest();
     },
-    ready: async (signal) => (await core.prepare({ signal }))(),
+    /** Waits for what a run needs, like a new run does, at most until the signal aborts; returns what it would start with. */
+    ready: async (signal: AbortSignal): Promise<AgentSetup> => (await core.prepare({ signal }))(),
   };
-}
-
-/** What a continued run must receive first, and the tools that it knows afterwards. */
-export interface RestartNews {
-  readonly event: OutsideEvent | null;
-  readonly known: KnownTools;
 }
 
 /** How a run continues after these records. */
@@ -89,7 +77,7 @@ interface Continued {
 export async function restartNews(
   core: AgentCore,
   { past, tools, restart, prompt = null, redact }: Continued,
-): Promise<RestartNews> {
+): Promise<{ readonly event: OutsideEvent | null; readonly known: KnownTools }> {
   const asked = repairSetups(past);
   const { toolset: knownTools, children: below } = lastKnown(past);
   const before = { toolset: knownTools, children: [...below, ...asked] };

@@ -31,20 +31,7 @@ import type { JournalStore } from '../../journal/run/run-journal.ts';
 import { ResumeError } from '../options/agent-errors.ts';
 
 /** What an agent does with runs that have a past. */
-export interface PastRuns {
-  replay(recording: Recording, options: ReplayOptions): AnyRun;
-  fork(recording: Recording, options: ForkRunOptions): AnyRun;
-  resume(runId: string, options: ResumeOptions): AnyRun;
-  /** Resumes a run that is not of the agent's own conversation, which is left alone. */
-  carryOn(runId: string, how: CarryOn): AnyRun;
-  wake(given: WakeOptions): Promise<readonly WokenRun[]>;
-  orphans(options: OrphanOptions): Promise<ResumedOrphans<AnyRun>>;
-  pending(runId: string): Promise<readonly PendingApproval[]>;
-  /** A run as JSON lines; null where there is none. */
-  recording(runId: string): Promise<string | null>;
-  /** Asks something of a run that is not live here. */
-  ask<T extends RunRequest>(runId: string, request: T): Promise<RunAnswer<T>>;
-}
+export type PastRuns = ReturnType<typeof pastRuns>;
 
 /** How `agent.logic` resumes a run. */
 interface CarryOn {
@@ -73,11 +60,11 @@ interface Owner extends RunsOf {
 }
 
 /** Binds what can be done with past runs to an agent. */
-export function pastRuns(core: AgentCore, owner: Owner): PastRuns {
+export function pastRuns(core: AgentCore, owner: Owner) {
   const { runs, own } = owner;
   const live = liveRuns(core, owner);
   const nobody = { onTaken: () => undefined, onDone: () => undefined };
-  const carryOn: PastRuns['carryOn'] = (runId, { context, park = false, after, next: then, ...how }) => {
+  const carryOn = (runId: string, { context, park = false, after, next: then, ...how }: CarryOn): AnyRun => {
     const told = { ...nobody, ...how, next: then };
     return resumeRun(live, runId, { context, park }, after === undefined ? told : { ...told, after }).run;
   };
@@ -109,9 +96,9 @@ export function pastRuns(core: AgentCore, owner: Owner): PastRuns {
     }
   };
   return {
-    replay: (recording, options) => replayRun(core, recording, options),
-    fork: (recording, options) => forkRun(live, recording, options),
-    resume: (runId, options) => {
+    replay: (recording: Recording, options: ReplayOptions): AnyRun => replayRun(core, recording, options),
+    fork: (recording: Recording, options: ForkRunOptions): AnyRun => forkRun(live, recording, options),
+    resume: (runId: string, options: ResumeOptions): AnyRun => {
       let history: readonly Message[] = [];
       // A conversation keeps its messages, and what was queued in it. What was behind a run that had ended was returned with it.
       let [isOwn, isOver] = [true, false];
@@ -128,21 +115,25 @@ export function pastRuns(core: AgentCore, owner: Owner): PastRuns {
       const over = own.occupy(started);
       return started.run;
     },
+    /** Resumes a run that is not of the agent's own conversation, which is left alone. */
     carryOn,
-    wake: (given) => {
+    wake: (given: WakeOptions): Promise<readonly WokenRun[]> => {
       const how = { park: true, tries: 0, after: undefined, onStable: () => undefined };
       const resume: Sleeper['resume'] = (runId, context, isWanted) => carryOn(runId, { ...how, context, isWanted });
       return wakeRuns({ agent: core.name, store: core.journal(), resume }, given);
     },
-    orphans: (options) => resumeOrphans({ agent: core.name, journal: core.journal(), carryOn }, options),
-    pending: (runId) => pendingStored(core.journal(), runId),
-    recording: async (runId) => {
+    orphans: (options: OrphanOptions): Promise<ResumedOrphans<AnyRun>> =>
+      resumeOrphans({ agent: core.name, journal: core.journal(), carryOn }, options),
+    pending: (runId: string): Promise<readonly PendingApproval[]> => pendingStored(core.journal(), runId),
+    /** A run as JSON lines; null where there is none. */
+    recording: async (runId: string): Promise<string | null> => {
       const here = [...runs.keys()].find(({ run }) => run.runId === runId)?.run.recording() ?? '';
       if (here !== '') return here;
       const found = (await core.journal().read?.(runId)) ?? null;
       return found === null ? null : recordingLines(found);
     },
-    ask: <T extends RunRequest>(runId: string, request: T) =>
+    /** Asks something of a run that is not live here. */
+    ask: <T extends RunRequest>(runId: string, request: T): Promise<RunAnswer<T>> =>
       // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- `alone` does what was asked
       askElsewhere(core.journal(), runId, request, () => alone(runId, request) as Promise<RunAnswer<T>>),
   };

@@ -110,7 +110,7 @@ export class EventLog {
     for (let at = indexFrom(this.#kept, this.#own.place); at < this.#kept.length; at += 1) {
       const kept = this.#kept[at];
       if (kept === undefined || kept.place >= until) break;
-      if (!isSnapshot(kept.event)) continue;
+      if (!(kept.event.type === 'model.token' || kept.event.type === 'output.partial')) continue;
       this.#own.characters -= kept.characters;
       const { event } = kept;
       const bare = event.type === 'model.token' ? { ...event, thought: '', answer: '' } : { ...event, output: null };
@@ -135,10 +135,6 @@ function asNow({ event, newest }: Kept): RunEvent {
   if (event.type === 'model.token' && newest?.event.type === 'model.token')
     return { ...event, thought: newest.event.thought, answer: newest.event.answer };
   return event.type === 'output.partial' ? (newest?.event ?? event) : event;
-}
-
-function isSnapshot(event: RunEvent): event is Snapshot {
-  return event.type === 'model.token' || event.type === 'output.partial';
 }
 
 /** The characters of what an event says of its whole reply. */

@@ -16,21 +16,15 @@ interface WaitingCall extends PendingApproval {
 }
 
 /** The sign-ins that an agent's servers wait for, as questions of its runs. */
-export interface PendingLogins {
-  list(runId: string): readonly PendingApproval[];
-  /** Takes the address on which a browser has ended. Null: the question is none of these. */
-  approve(callId: string, args: JsonObject | undefined): boolean | null;
-  /** Ends the waiting. Null: the question is none of these. */
-  reject(callId: string): boolean | null;
-}
+export type PendingLogins = ReturnType<typeof pendingLogins>;
 
 const LOGIN = 'login:';
 
 /** The sign-ins that the servers of an agent wait for. They belong to no run, so no recording holds them. */
-export function pendingLogins(mcp: Pick<McpBinding, 'logins' | 'connection'>): PendingLogins {
+export function pendingLogins(mcp: Pick<McpBinding, 'logins' | 'connection'>) {
   const serverOf = (callId: string): string | null => (callId.startsWith(LOGIN) ? callId.slice(LOGIN.length) : null);
   return {
-    list: (runId) =>
+    list: (runId: string): readonly PendingApproval[] =>
       mcp.logins().map((login) => ({
         runId,
         callId: `${LOGIN}${login.server}`,
@@ -39,12 +33,14 @@ export function pendingLogins(mcp: Pick<McpBinding, 'logins' | 'connection'>): P
         reason: `The MCP server '${login.server}' needs a person to sign in.`,
         login,
       })),
-    approve: (callId, { address } = {}) => {
+    /** Takes the address on which a browser has ended. Null: the question is none of these. */
+    approve: (callId: string, { address }: JsonObject | undefined = {}): boolean | null => {
       const server = serverOf(callId);
       if (server === null) return null;
       return typeof address === 'string' && mcp.connection(server)?.answerLogin(address) === true;
     },
-    reject: (callId) => {
+    /** Ends the waiting. Null: the question is none of these. */
+    reject: (callId: string): boolean | null => {
       const server = serverOf(callId);
       if (server === null) return null;
       const connection = mcp.connection(server);

@@ -83,13 +83,6 @@ class RunReader {
   }
 }
 
-/** Something that is not an entry, to be read after entry number `after`; -1: before the run began. */
-interface Remark {
-  readonly after: number;
-  readonly replayed: boolean;
-  readonly read: (reader: RunReader) => void;
-}
-
 /** How many notes are kept for a late reader; beyond that, the oldest are dropped. */
 const MOST_REMARKS = 10_000;
 
@@ -103,7 +96,8 @@ export class RunReaders {
   readonly #listening: Listening;
   #reader: RunReader | null = null;
   #recorded: { readonly head: RunRecord; readonly recording: Recorder } | null = null;
-  #remarks: Remark[] = [];
+  /** What is not an entry, to be read after entry number `after`; -1: before the run began. */
+  #remarks: { readonly after: number; readonly replayed: boolean; readonly read: (reader: RunReader) => void }[] = [];
   /** How many entries the machine has received; -1 before it began. */
   #told = -1;
   /** How many of them were played from a recording, with the beginning as the first. */

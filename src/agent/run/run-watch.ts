@@ -18,23 +18,8 @@ interface Watched {
   readonly fork: ((recording: string, entry: number, outcome: Json | undefined) => Promise<string>) | undefined;
 }
 
-/** Reports to the inspector what a run does. While no one watches, each call is one comparison. */
-export interface RunWatch {
-  onMicrostep(microstep: Microstep): void;
-  /** A leaf has emitted a note, which is computed only while someone watches. */
-  noted(remark: () => Unrecorded): void;
-  /** Something was reported that is not part of the run itself. */
-  announced(event: RunEventBody): void;
-  /** An effect was started. */
-  started(name: string): void;
-  /** The machine received an event: a call that waited may no longer wait. */
-  moved(): void;
-  attach(inspector: RunPort | null, watched: Watched): void;
-  ended(result: AnyResult): void;
-}
-
-/** Connects a run to the inspector. A watcher cannot break the run. */
-export function runWatch(): RunWatch {
+/** Reports to the inspector what a run does. A watcher cannot break the run; while no one watches, each call is one comparison. */
+export function runWatch() {
   let watcher: RunWatcher | null = null;
   let attachment: Attachment | null = null;
   /** What the machine did when it was created, for those who watch as soon as the run is shown. */
@@ -57,25 +42,29 @@ export function runWatch(): RunWatch {
   /** Released when the run is over: what still refers to the run must not keep all its events. */
   let live: Pick<Watched, 'run' | 'said' | 'send'> | null = null;
   return {
-    onMicrostep: (microstep) => {
+    onMicrostep: (microstep: Microstep): void => {
       if (watcher !== null) quietly(watcher.onMicrostep, microstep);
       else first?.push(microstep);
     },
-    noted: (remark) => {
+    /** A leaf has emitted a note, which is computed only while someone watches. */
+    noted: (remark: () => Unrecorded): void => {
       if (watcher !== null) quietly(watcher.onUnrecorded, remark());
     },
-    announced: (event) => {
+    /** Something was reported that is not part of the run itself. */
+    announced: (event: RunEventBody): void => {
       // A server may need a person to sign in.
       countSoon();
       quietly(watcher?.onUnrecorded, { event });
     },
-    started: (name) => {
+    /** An effect was started. */
+    started: (name: string): void => {
       if (name === 'askApproval') countSoon();
     },
-    moved: () => {
+    /** The machine received an event: a call that waited may no longer wait. */
+    moved: (): void => {
       if (waiting > 0) countSoon();
     },
-    attach: (inspector, { head, recording, run, said, send, fork }) => {
+    attach: (inspector: RunPort | null, { head, recording, run, said, send, fork }: Watched): void => {
       const made = first ?? [];
       first = null;
       if (inspector === null) return;
@@ -101,7 +90,7 @@ export function runWatch(): RunWatch {
       // A server may have waited for a person before the run began.
       countSoon();
     },
-    ended: ({ status, reason }) => {
+    ended: ({ status, reason }: AnyResult): void => {
       live = null;
       attachment?.ended({ status: status === 'waiting' ? 'interrupted' : status, reason });
     },

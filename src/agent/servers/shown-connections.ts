@@ -3,11 +3,7 @@ import type { McpConnection } from '../../mcp/connection-types.ts';
 import type { McpHub } from '../../mcp/hub.ts';
 
 /** The connections of an agent as reported to inspectors. Without an inspector there is nothing to do. */
-export interface ShownConnections {
-  on(port: RunPort): void;
-  /** There may be other connections now. */
-  update(): void;
-}
+export type ShownConnections = ReturnType<typeof shownConnections>;
 
 interface ShownOptions {
   readonly agent: string;
@@ -16,7 +12,7 @@ interface ShownOptions {
 }
 
 /** Keeps every inspector's view of the connections in line with those that there are. */
-export function shownConnections({ agent, redact, connections }: ShownOptions): ShownConnections {
+export function shownConnections({ agent, redact, connections }: ShownOptions) {
   const ports = new Map<RunPort, Map<McpConnection, () => void>>();
 
   const update = (): void => {
@@ -37,8 +33,9 @@ export function shownConnections({ agent, redact, connections }: ShownOptions): 
   };
 
   return {
+    /** There may be other connections now. */
     update,
-    on: (port) => {
+    on: (port: RunPort): void => {
       if (ports.has(port)) return;
       ports.set(port, new Map());
       update();

@@ -10,11 +10,6 @@ export interface Granted {
   readonly outdated: ReadonlyMap<string, readonly ToolChange[]>;
 }
 
-/** Tools as they are, with what is known of their permissions. */
-interface Specified {
-  specs(granted?: Granted): readonly ToolSpec[];
-}
-
 /** No one was asked. */
 export const NOTHING_GRANTED: Granted = { keys: new Set(), outdated: new Map() };
 
@@ -36,7 +31,7 @@ const LONGEST_ANSWER_MS = 10_000;
  * time, or when the signal aborts.
  */
 export async function grantedBy(
-  registry: Specified,
+  registry: { specs(granted?: Granted): readonly ToolSpec[] },
   permissions: Permissions | undefined,
   signal?: AbortSignal,
 ): Promise<Granted> {

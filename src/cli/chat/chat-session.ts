@@ -25,15 +25,10 @@ export function ownTalk(agent: Agent): Talk {
 }
 
 /** A conversation with a name, before there is an agent for it. */
-export interface ChatSession {
-  readonly name: string;
-  /** Where its agent has to keep its runs. */
-  readonly journal: ChosenJournal;
-  talk(agent: Agent): Talk;
-}
+export type ChatSession = ReturnType<typeof findSession>;
 
 /** Finds a named conversation. Throws a {@link UsageError} where none can be kept. */
-export function findSession(name: string, chosen: ChosenJournal): ChatSession {
+export function findSession(name: string, chosen: ChosenJournal) {
   const { list, read } = chosen.journal;
   if (chosen.kind === 'memory' || list === undefined || read === undefined)
     throw new UsageError('--session needs a folder in which runs can be kept, and does not go with --record.');
@@ -53,8 +48,9 @@ export function findSession(name: string, chosen: ChosenJournal): ChatSession {
   };
   return {
     name,
+    /** Where its agent has to keep its runs. */
     journal: { ...chosen, journal },
-    talk(agent) {
+    talk(agent: Agent): Talk {
       const conversation = agent.conversation(name);
       return {
         run: (text, how) => conversation.run(text, how),

@@ -8,14 +8,7 @@ export type StopSignal = (typeof SIGNALS)[number];
 type Handler = (signal: StopSignal) => void;
 
 /** The signals that ask a command to stop, given to one handler at a time. */
-export interface Interrupts {
-  /** Gives the signals to this handler until the returned function is called. One that came before it is not lost. */
-  handle(handler: Handler): () => void;
-  /** For a Ctrl-C that came as a key, because a reader takes the terminal key by key. */
-  interrupt(): void;
-  /** From now on a signal ends the process at once: the command is over but for its tidying up. */
-  release(): void;
-}
+export type Interrupts = ReturnType<typeof takeInterrupts>;
 
 /** Ends the process at a signal, at once, until the returned function is called. For commands that have nothing to tidy up. */
 export function endAtSignals(): () => void {
@@ -27,7 +20,7 @@ export function endAtSignals(): () => void {
 }
 
 /** Takes the signals over for as long as a command lasts, so that it always ends in its own way. */
-export function takeInterrupts(): Interrupts {
+export function takeInterrupts() {
   let current: Handler | null = null;
   let waiting: StopSignal | null = null;
   let over = false;
@@ -39,7 +32,8 @@ export function takeInterrupts(): Interrupts {
   };
   for (const signal of SIGNALS) process.on(signal, hear);
   return {
-    handle(handler) {
+    /** Gives the signals to this handler until the returned function is called. One that came before it is not lost. */
+    handle(handler: Handler): () => void {
       current = handler;
       const missed = waiting;
       waiting = null;
@@ -49,8 +43,10 @@ export function takeInterrupts(): Interrupts {
         if (current === handler) current = null;
       };
     },
-    interrupt: () => hear('SIGINT'),
-    release() {
+    /** For a Ctrl-C that came as a key, because a reader takes the terminal key by key. */
+    interrupt: (): void => hear('SIGINT'),
+    /** From now on a signal ends the process at once: the command is over but for its tidying up. */
+    release(): void {
       over = true;
     },
   };

@@ -2,8 +2,7 @@ import type { McpServerConfig, McpToolOverride } from '../../mcp/config/config.t
 import type { McpConnection } from '../../mcp/connection-types.ts';
 import { DEFAULT_MCP_LIMITS } from '../../mcp/config/server-limits.ts';
 import { createMcpConnection } from '../../mcp/create-connection.ts';
-import { endsOf } from '../../mcp/wire/faults.ts';
-import { METHOD_NOT_FOUND } from '../../mcp/wire/faults.ts';
+import { METHOD_NOT_FOUND, endsOf } from '../../mcp/wire/faults.ts';
 import { escaped, machineJson } from '../../output/console/escaped.ts';
 import { openTerminal } from '../../output/console/terminal.ts';
 import { EXIT_CODE } from '../command/command.ts';

@@ -14,7 +14,7 @@ import { openTerminal } from '../../output/console/terminal.ts';
 import { wrapText } from '../../terminal/text-width.ts';
 
 /** One server of a configuration file: one that can be tried, one that is switched off, or one that is written wrongly. */
-export type McpEntry = UsableEntry | DisabledEntry | WrongEntry;
+export type McpEntry = UsableEntry | { readonly kind: 'disabled'; readonly name: string } | WrongEntry;
 
 /** A server that can be tried. */
 export interface UsableEntry {
@@ -24,11 +24,6 @@ export interface UsableEntry {
   readonly config: McpServerConfig;
   /** Checked and expanded: it may hold secrets. */
   readonly server: McpServer;
-}
-
-interface DisabledEntry {
-  readonly kind: 'disabled';
-  readonly name: string;
 }
 
 /** A server of which nothing can be tried. */

@@ -99,13 +99,9 @@ function wordAfter(name: string, question: string): string | undefined {
 }
 
 /** The values of a question; each is given out once. */
-interface Supply {
-  takeNumber(fits?: (value: number) => boolean): number | undefined;
-  takeText(kind: keyof FoundValues): string | undefined;
-  rest(kind: 'quoted' | 'paths' | 'names'): readonly string[];
-}
+type Supply = ReturnType<typeof createSupply>;
 
-function createSupply(values: FoundValues): Supply {
+function createSupply(values: FoundValues) {
   const taken = new Set<unknown>();
   const next = <T>(list: readonly T[], kind: string, fits: (value: T) => boolean = () => true): T | undefined => {
     const at = list.findIndex((value, index) => !taken.has(`${kind} ${String(index)}`) && fits(value));
@@ -113,14 +109,15 @@ function createSupply(values: FoundValues): Supply {
     return list[at];
   };
   return {
-    takeNumber: (fits) => next(values.numbers, 'numbers', fits),
-    takeText(kind) {
+    takeNumber: (fits?: (value: number) => boolean): number | undefined => next(values.numbers, 'numbers', fits),
+    takeText(kind: keyof FoundValues): string | undefined {
       const list = values[kind];
       if (typeof list === 'string' || list === undefined) return list;
       const value = next<string | number>(list, kind);
       return value === undefined ? undefined : String(value);
     },
-    rest: (kind) => values[kind].filter((_value, at) => !taken.has(`${kind} ${String(at)}`)),
+    rest: (kind: 'quoted' | 'paths' | 'names'): readonly string[] =>
+      values[kind].filter((_value, at) => !taken.has(`${kind} ${String(at)}`)),
   };
 }
 

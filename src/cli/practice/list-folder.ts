@@ -23,25 +23,9 @@ const OTHER_BUSINESS =
   /\b(?:read|open|write|create|delete|move|rename|copy|edit|find|search|locate|first \d+ lines?|lines? of)\b/i;
 const NAMED_FOLDER =
   /\b(?:folder|directory|inside|in|of|under)\s+(?:the\s+)?(?:folder\s+|directory\s+)?["'`]?([\w.@~\\/:-]+)["'`]?/gi;
-const NO_FOLDER = new Set([
-  'this',
-  'the',
-  'a',
-  'here',
-  'that',
-  'it',
-  'my',
-  'all',
-  'total',
-  'and',
-  'size',
-  'bytes',
-  'there',
-  'files',
-  'file',
-  'folder',
-  'directory',
-]);
+const NO_FOLDER = new Set(
+  'this the a here that it my all total and size bytes there files file folder directory'.split(' '),
+);
 
 /** Reports what is in a folder, how much, and which file is the largest or smallest. */
 export const listFolder: Rule = (scene) => {

@@ -1,20 +1,15 @@
+import type { MessageToolCall } from '../../actors/model.ts';
 import { isJsonObject, type Json } from '../../json/json.ts';
 import type { PracticeDecision, PracticeCall, Scene, PracticeRequest } from './scene.ts';
 import type { ServerResponse } from 'node:http';
 import { setTimeout as wait } from 'node:timers/promises';
 
-/** A tool call in a reply; its arguments are text, so that they can be wrong. */
-export interface RenderedCall {
-  readonly id: string;
-  readonly name: string;
-  readonly arguments: string;
-}
-
 /** What a reply consists of, before it is put on the wire. */
 export interface RenderedReply {
   readonly content: string;
   readonly reasoning: string;
-  readonly calls: readonly RenderedCall[];
+  /** Their arguments are text, so that they can be wrong. */
+  readonly calls: readonly MessageToolCall[];
   readonly finishReason: 'stop' | 'tool_calls' | 'length';
 }
 
@@ -166,7 +161,7 @@ function words(text: string): readonly string[] {
 type Mistake = (reply: RenderedReply, scene: Scene) => RenderedReply;
 
 const inCalls =
-  (change: (call: RenderedCall) => RenderedCall): Mistake =>
+  (change: (call: MessageToolCall) => MessageToolCall): Mistake =>
   (reply) => ({ ...reply, calls: reply.calls.map(change) });
 
 /** `{ "city": "Austin" }` as small models write it: single quotes, a comma too many. */

@@ -131,14 +131,4 @@ function lineIssues(line: Json, schema: JsonObject): readonly Omit<LineProblem, 
   return issuesOf(line, by);
 }
 
-const KINDS: ReadonlySet<string> = new Set([
-  'run',
-  'start',
-  'outcome',
-  'timer',
-  'event',
-  'end',
-  'restart',
-  'note',
-  'blob',
-]);
+const KINDS = new Set('run start outcome timer event end restart note blob'.split(' '));

@@ -170,6 +170,9 @@ export interface AgentContext {
   readonly override: RunOverride;
 }
 
+/** What an action changes of it. */
+export type Update = Partial<AgentContext>;
+
 const NOTHING: Toolset = { tools: [], servers: [], skills: [], recovery: {} };
 
 const NEW_STATS: RunStats = {

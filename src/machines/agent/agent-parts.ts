@@ -9,26 +9,30 @@ import {
 } from '../../actors/ask-approval.ts';
 import { type CheckOutputResult, checkOutput } from '../../actors/check-output.ts';
 import { describeAgent, type PromptTexts, composePrompt } from '../../actors/compose-prompt.ts';
+import { memberOf } from '../../json/json.ts';
+import { MAX_UNUSABLE } from './agent-texts.ts';
 import { type AgentContext, cancelledEnding, partialAnswerKept, setupTaken } from './agent-context.ts';
 import type { AgentInput, AgentSetup, OutputSpec, ToolsChanged, Toolset } from '../contract/agent-setup.ts';
 import type { CallOutcome } from '../tool-call/call-request.ts';
 import { type AgentOutput, type AgentState, childAgent } from '../contract/run-result.ts';
 import { changeBelow } from '../tool-call/delegation.ts';
-import type { PlainReason } from './endings.ts';
-import { abandonedEnding, endingFor, failureEnding, openCallsSettled, thrownEnding } from './endings.ts';
+import {
+  type PlainReason,
+  abandonedEnding,
+  endingFor,
+  failureEnding,
+  openCallsSettled,
+  thrownEnding,
+} from './endings.ts';
 import {
   MAX_CORRECTIONS,
   delivered,
-  endedAtLimit,
-  gaveOutput,
   handOverAnswered,
-  isAnswerToCheck,
   isLastTurnDue,
   isLastTurnLeft,
   lastTurnKept,
   outputChecked,
   outputCorrected,
-  outputFits,
   outputInvalidEnding,
   outputSetAside,
   outputUncheckedEnding,
@@ -38,11 +42,8 @@ import {
   answerTold,
   askedOfAnotherModel,
   escalatedEnding,
-  goesUp,
   handOverFailed,
   handedOver,
-  isCritical,
-  isToBeDecided,
   limitedToSkill,
   partialEnding,
   stoppedByVerdict,
@@ -54,7 +55,6 @@ import {
 } from './escalating.ts';
 import {
   batchClosed,
-  isSettled,
   outcomeTaken,
   planClosed,
   planDropped,
@@ -64,7 +64,6 @@ import {
 } from './execution.ts';
 import { type LlmCallOutput, llmCallMachine } from '../llm-call/llm-call.ts';
 import {
-  areCallsSpent,
   callerOf,
   isTokenBudgetSpent,
   batchPrepared,
@@ -73,7 +72,6 @@ import {
   endsWithWrittenCall,
   turnFailed,
   isAnswerCut,
-  isThirdUnusable,
   llmErrorEnding,
   planRefused,
   planTaken,
@@ -82,7 +80,6 @@ import {
 import { promptsOf } from './system-prompt.ts';
 import type { SteeringEvent } from '../contract/mail.ts';
 import {
-  holdsQueued,
   isSteeredOn,
   messageWithdrawn,
   queuedTaken,
@@ -136,18 +133,22 @@ export const agentParts = setup({
     interrupts: ({ context, event }) =>
       event.type === 'message.steered' && event.interrupt === true && context.stepsTaken < context.settings.maxSteps,
     steeredOn: ({ context }) => isSteeredOn(context),
-    holdsQueued: ({ context, event }) => event.type === 'message.withdrawn' && holdsQueued(context, event.id),
+    holdsQueued: ({ context, event }) =>
+      event.type === 'message.withdrawn' && context.stats.mail.queued.some(({ id }) => id === event.id),
     outputHeld: ({ context }) => context.reply?.output != null,
-    gaveOutput: ({ context }) => gaveOutput(context),
-    outputFits: ({ context }) => outputFits(context),
+    gaveOutput: ({ context: { reply, stats } }) =>
+      reply?.output != null && (reply.calls.length === 0 || stats.lastTurn !== null),
+    outputFits: ({ context }) => context.reply?.output?.issues.length === 0,
     outputCheckedByCode: ({ context }) => context.shown.output != null && context.shown.output.spec.checkMs !== null,
     outputAccepted: (_, result: CheckOutputResult) => result.ok,
     correctionsLeft: ({ context }) => context.stats.corrections < MAX_CORRECTIONS,
     lastTurnLeft: ({ context }) => isLastTurnLeft(context),
     lastTurnDue: ({ context }) => isLastTurnDue(context),
     isLastTurn: ({ context }) => context.stats.lastTurn !== null,
-    handOverToCheck: ({ context, event }) => isAnswerToCheck(context, event),
-    callBudgetSpent: ({ context }) => areCallsSpent(context),
+    handOverToCheck: ({ context, event }) =>
+      context.shown.output !== null && 'output' in event && memberOf(event.output, 'status') === 'answered',
+    callBudgetSpent: ({ context: { settings, stats } }) =>
+      settings.budget.maxToolCalls !== null && stats.toolCallsRun >= settings.budget.maxToolCalls,
     modelFailed: (_, output: LlmCallOutput) => output.kind === 'model.failed',
     modelRefused: ({ context }) => context.reply?.ended === 'refused',
     filtered: ({ context }) => context.reply?.ended === 'content-filter',
@@ -159,15 +160,16 @@ export const agentParts = setup({
     calledTools: ({ context }) => (context.reply?.calls.length ?? 0) > 0,
     endsWithWrittenCall: ({ context }) => endsWithWrittenCall(context),
     answered: ({ context }) => context.stats.unusableInARow === 0,
-    tooManyUnusableReplies: ({ context }) => isThirdUnusable(context),
+    tooManyUnusableReplies: ({ context }) => context.stats.unusableInARow >= MAX_UNUSABLE,
     stepsLeftInPlan: ({ context }) => context.plan !== null && context.plan.index < context.plan.steps.length,
     refusedAsLoop: (_, outcome: CallOutcome) => outcome.kind === 'tool.denied' && outcome.denial.kind === 'loop',
     denied: (_, outcome: CallOutcome) => outcome.kind === 'tool.denied',
     callFailed: (_, outcome: CallOutcome) => 'error' in outcome,
     thrown: (_, outcome: CallOutcome) => outcome.kind === 'tool.thrown',
-    escalationPending: ({ context }) => isToBeDecided(context),
-    escalatesToParent: ({ context }) => goesUp(context),
-    escalationIsCritical: ({ context }) => isCritical(context),
+    escalationPending: ({ context: { failure, runInfo } }) =>
+      failure?.escalation != null && failure.verdict === null && runInfo?.escalates === true,
+    escalatesToParent: ({ context: { failure, place } }) => failure?.escalation != null && place.agent !== '',
+    escalationIsCritical: ({ context }) => context.failure?.escalation?.severity === 'critical',
     verdictIsRetry: ({ context }) => verdictOf(context, 'retryWithModel') !== null,
     verdictIsRerouteToAgent: ({ context }) => verdictOf(context, 'reroute')?.to === 'agent',
     verdictIsRerouteToSkill: ({ context }) => verdictOf(context, 'reroute') !== null,
@@ -176,7 +178,7 @@ export const agentParts = setup({
     verdictIsThrow: ({ context }) => verdictOf(context, 'throwException') !== null,
     childFailed: (_, output: AgentOutput) => output.status === 'failed' && output.reason !== 'thrown',
     nobodyToAsk: (_, answer: ApprovalAnswer) => answer.decision === 'nobody',
-    allCallsSettled: ({ context }) => isSettled(context.batch),
+    allCallsSettled: ({ context: { batch } }) => batch !== null && Object.keys(batch.outcomes).length >= batch.runnable,
     batchRepeatsTooOften: ({ context }) => context.batch?.endsRun === 'loop',
     batchExceedsBudget: ({ context }) => context.batch?.endsRun === 'budget',
     aCallFailed: ({ context }) => Object.values(context.batch?.outcomes ?? {}).some((outcome) => 'error' in outcome),
@@ -222,7 +224,7 @@ export const agentParts = setup({
     takeOutputProblems: assign(({ context }, result: CheckOutputResult) => outputChecked(context, result)),
     correctOutput: assign(({ context }) => outputCorrected(context)),
     keepLastTurn: assign(({ context }) => lastTurnKept(context)),
-    endAtLimit: assign(({ context }) => endedAtLimit(context)),
+    endAtLimit: assign({ ending: ({ context }) => endingFor(context, context.stats.lastTurn ?? 'max-steps') }),
     endOutputInvalid: assign({ ending: ({ context }) => outputInvalidEnding(context) }),
     endOutputUnchecked: assign({ ending: ({ context, event }) => outputUncheckedEnding(context, event) }),
     takeHandOverAnswer: assign(({ context }, output: AgentOutput) => handOverAnswered(context, output)),

@@ -6,18 +6,56 @@
  * I3 It never ends in an error: COMPLETION is reached from everywhere, and its output holds the reason.
  * I4 No plan beyond `maxPlanIterations` is carried out, and no call that the loop detection refuses.
  */
+import { withOutput } from '../contract/assign.ts';
 import { and, not } from 'xstate';
 import { initialContext } from './agent-context.ts';
 import { messagesAsked, modelsAsked } from './escalating.ts';
 import { promptInput } from './planning.ts';
 import { agentParts } from './agent-parts.ts';
 import { outputOf } from './endings.ts';
-import { delivering } from './delivering-states.ts';
-import { offeredTools, responseSchema } from './delivering.ts';
+import { offeredTools, outputToCheck, responseSchema } from './delivering.ts';
 import { errorRecovery } from './error-recovery.ts';
 import { stepInput } from './execution.ts';
 import { MOST_MICROSTEPS } from '../contract/agent-setup.ts';
 import { shortLived } from '../contract/short-lived.ts';
+
+/**
+ * The part of the agent machine that judges an answer that has a schema: one that fits, and that the author's own code
+ * accepts, ends the run; for any other the model is told what is wrong, twice at most.
+ */
+const delivering = agentParts.createStateConfig({
+  initial: 'FITTING',
+  states: {
+    FITTING: {
+      always: [
+        { guard: 'steeredOn', target: '#agent.PLANNING.CHECKING_BUDGET', actions: 'setOutputAside' },
+        { guard: and(['outputFits', 'outputCheckedByCode']), target: 'CHECKING' },
+        { guard: 'outputFits', target: '#agent.COMPLETION', actions: 'deliverOutput' },
+        { target: 'CORRECTING' },
+      ],
+    },
+    CHECKING: {
+      invoke: {
+        id: 'checkOutput',
+        src: 'checkOutput',
+        input: ({ context }) => outputToCheck(context),
+        onDone: [
+          { guard: 'steeredOn', target: '#agent.PLANNING.CHECKING_BUDGET', actions: 'setOutputAside' },
+          { guard: withOutput('outputAccepted'), target: '#agent.COMPLETION', actions: withOutput('deliverChecked') },
+          { target: 'CORRECTING', actions: withOutput('takeOutputProblems') },
+        ],
+        onError: { target: '#agent.COMPLETION', actions: 'endOutputUnchecked' },
+      },
+    },
+    CORRECTING: {
+      always: [
+        { guard: 'isLastTurn', target: '#agent.COMPLETION', actions: 'endAtLimit' },
+        { guard: 'correctionsLeft', target: '#agent.PLANNING.CHECKING_BUDGET', actions: 'correctOutput' },
+        { target: '#agent.COMPLETION', actions: 'endOutputInvalid' },
+      ],
+    },
+  },
+});
 
 const machine = agentParts.createMachine({
   id: 'agent',
@@ -57,10 +95,7 @@ const machine = agentParts.createMachine({
             id: 'describeAgent',
             src: 'describeAgent',
             input: null,
-            onDone: {
-              target: 'CHECKING_BUDGET',
-              actions: [{ type: 'takeSetup', params: ({ event }) => event.output }, 'startTotalTime'],
-            },
+            onDone: { target: 'CHECKING_BUDGET', actions: [withOutput('takeSetup'), 'startTotalTime'] },
             onError: { target: '#agent.COMPLETION', actions: 'endWithFailure' },
           },
         },
@@ -69,7 +104,7 @@ const machine = agentParts.createMachine({
             id: 'composePrompt',
             src: 'composePrompt',
             input: ({ context }) => promptInput(context),
-            onDone: { target: 'ASKING', actions: { type: 'takePrompts', params: ({ event }) => event.output } },
+            onDone: { target: 'ASKING', actions: withOutput('takePrompts') },
             onError: { target: '#agent.COMPLETION', actions: 'endWithFailure' },
           },
         },
@@ -99,12 +134,8 @@ const machine = agentParts.createMachine({
               list: modelsAsked(context),
             }),
             onDone: [
-              {
-                guard: { type: 'modelFailed', params: ({ event }) => event.output },
-                target: '#agent.COMPLETION',
-                actions: { type: 'endWithLlmError', params: ({ event }) => event.output },
-              },
-              { target: 'DECIDING', actions: { type: 'takeReply', params: ({ event }) => event.output } },
+              { guard: withOutput('modelFailed'), target: '#agent.COMPLETION', actions: withOutput('endWithLlmError') },
+              { target: 'DECIDING', actions: withOutput('takeReply') },
             ],
             onError: { target: '#agent.COMPLETION', actions: 'endWithFailure' },
           },
@@ -160,32 +191,26 @@ const machine = agentParts.createMachine({
             input: ({ context }) => stepInput(context),
             onDone: [
               {
-                guard: { type: 'refusedAsLoop', params: ({ event }) => event.output },
+                guard: withOutput('refusedAsLoop'),
                 target: '#agent.COMPLETION',
-                actions: [
-                  { type: 'takeStep', params: ({ event }) => event.output },
-                  { type: 'endAs', params: 'loop' },
-                ],
+                actions: [withOutput('takeStep'), { type: 'endAs', params: 'loop' }],
               },
               {
-                guard: { type: 'thrown', params: ({ event }) => event.output },
+                guard: withOutput('thrown'),
                 target: '#agent.COMPLETION',
-                actions: [
-                  { type: 'takeStep', params: ({ event }) => event.output },
-                  { type: 'endThrown', params: ({ event }) => event.output },
-                ],
+                actions: [withOutput('takeStep'), withOutput('endThrown')],
               },
               {
-                guard: { type: 'callFailed', params: ({ event }) => event.output },
+                guard: withOutput('callFailed'),
                 target: '#agent.ERROR_RECOVERY',
-                actions: [{ type: 'takeStep', params: ({ event }) => event.output }, 'dropPlan'],
+                actions: [withOutput('takeStep'), 'dropPlan'],
               },
               {
-                guard: { type: 'denied', params: ({ event }) => event.output },
+                guard: withOutput('denied'),
                 target: '#agent.PLANNING',
-                actions: [{ type: 'takeStep', params: ({ event }) => event.output }, 'closePlan'],
+                actions: [withOutput('takeStep'), 'closePlan'],
               },
-              { target: 'NEXT_STEP', actions: { type: 'takeStep', params: ({ event }) => event.output } },
+              { target: 'NEXT_STEP', actions: withOutput('takeStep') },
             ],
             onError: { target: '#agent.COMPLETION', actions: 'endWithFailure' },
           },
@@ -203,17 +228,14 @@ const machine = agentParts.createMachine({
             'tools.changed': { actions: ['takeTools', 'forwardToCalls'] },
             'xstate.done.actor.*': [
               {
-                guard: { type: 'thrown', params: ({ event }) => event.output },
+                guard: withOutput('thrown'),
                 target: '#agent.COMPLETION',
-                actions: [
-                  { type: 'takeOutcome', params: ({ event }) => event.output },
-                  { type: 'endThrown', params: ({ event }) => event.output },
-                ],
+                actions: [withOutput('takeOutcome'), withOutput('endThrown')],
               },
               {
                 actions: [
                   { type: 'stopCall', params: ({ event }) => event.actorId },
-                  { type: 'takeOutcome', params: ({ event }) => event.output },
+                  withOutput('takeOutcome'),
                   'startCalls',
                 ],
               },

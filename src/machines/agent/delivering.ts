@@ -5,15 +5,13 @@ import type { Json } from '../../json/json.ts';
 import { recoverToSchema } from '../../parsing/recover/recover-to-schema.ts';
 import { DEFAULT_LIMITS } from '../../parsing/repair/repairs.ts';
 import type { AgentOutput } from '../contract/run-result.ts';
-import type { AgentContext, Ending } from './agent-context.ts';
+import type { AgentContext, Ending, Update } from './agent-context.ts';
 import { userMessage, withMessages } from './agent-texts.ts';
 import { endingFor } from './endings.ts';
 import { childCounted } from './escalating.ts';
 import { isTokenBudgetSpent } from './planning.ts';
 import type { LlmCallInput } from '../llm-call/llm-call.ts';
 import { lastTurnText, outputCorrection, problemText, responseSchemaOf } from './typed-output.ts';
-
-type Update = Partial<AgentContext>;
 
 /** How often a model is told what is wrong with its answer before the run ends. */
 export const MAX_CORRECTIONS = 2;
@@ -32,16 +30,6 @@ export function responseSchema({ shown, stats }: AgentContext): NonNullable<LlmC
   if (output === null) return null;
   const native = output.spec.mode === 'native' && stats.lastTurn !== null;
   return { answer: output.spec.schema, native: responseSchemaOf(native ? { ...output, way: 'native' } : output) };
-}
-
-/** True when the turn brought an answer, and nothing beside it is still to run. */
-export function gaveOutput({ reply, stats }: AgentContext): boolean {
-  return reply?.output != null && (reply.calls.length === 0 || stats.lastTurn !== null);
-}
-
-/** True when the answer that was held fits what is known of its schema so far. */
-export function outputFits({ reply }: AgentContext): boolean {
-  return reply?.output != null && reply.output.issues.length === 0;
 }
 
 /** True while a turn can be kept for the answer: not the first, and within the limit of steps. */
@@ -98,11 +86,6 @@ export function delivered(context: AgentContext, value: Json): Update {
   };
 }
 
-/** Ends a run at its limit if the last turn gave no answer. */
-export function endedAtLimit(context: AgentContext): Update {
-  return { ending: endingFor(context, context.stats.lastTurn ?? 'max-steps') };
-}
-
 /** Tells the model what is wrong with its answer. */
 export function outputCorrected(context: AgentContext): Update {
   const { reply, stats, shown, toolCalling } = context;
@@ -156,15 +139,6 @@ function answeredCalls({ reply, messages }: AgentContext, text: string): readonl
     const content = id === answered ? text : 'not used: the answer was given beside it';
     return { role: 'tool', toolCallId: id, name, content };
   });
-}
-
-/** True if the task was handed over and answered, and the answer must have a schema. */
-export function isAnswerToCheck({ shown }: AgentContext, event: object): boolean {
-  return shown.output !== null && 'output' in event && isObject(event.output) && event.output.status === 'answered';
-}
-
-function isObject(value: unknown): value is { readonly status?: unknown } {
-  return typeof value === 'object' && value !== null;
 }
 
 /** The answer of the agent that took the task over, to be checked against the schema like the model's own. */

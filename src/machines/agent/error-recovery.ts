@@ -1,3 +1,4 @@
+import { withOutput } from '../contract/assign.ts';
 import { agentParts } from './agent-parts.ts';
 import { escalationInput, handOverInput, questionInput } from './escalating.ts';
 
@@ -22,7 +23,7 @@ export const errorRecovery = agentParts.createStateConfig({
         id: 'askEscalation',
         src: 'askEscalation',
         input: ({ context }) => escalationInput(context),
-        onDone: { target: 'JUDGED', actions: { type: 'takeVerdict', params: ({ event }) => event.output } },
+        onDone: { target: 'JUDGED', actions: withOutput('takeVerdict') },
         onError: { target: 'JUDGED', actions: 'takeNoVerdict' },
       },
     },
@@ -45,20 +46,9 @@ export const errorRecovery = agentParts.createStateConfig({
         src: 'childAgent',
         input: ({ context }) => handOverInput(context),
         onDone: [
-          {
-            guard: { type: 'childFailed', params: ({ event }) => event.output },
-            target: 'ASSESSING',
-            actions: { type: 'takeFailedHandOver', params: ({ event }) => event.output },
-          },
-          {
-            guard: 'handOverToCheck',
-            target: '#agent.PLANNING.DELIVERING',
-            actions: { type: 'takeHandOverAnswer', params: ({ event }) => event.output },
-          },
-          {
-            target: '#agent.COMPLETION',
-            actions: { type: 'takeHandOver', params: ({ event }) => event.output },
-          },
+          { guard: withOutput('childFailed'), target: 'ASSESSING', actions: withOutput('takeFailedHandOver') },
+          { guard: 'handOverToCheck', target: '#agent.PLANNING.DELIVERING', actions: withOutput('takeHandOverAnswer') },
+          { target: '#agent.COMPLETION', actions: withOutput('takeHandOver') },
         ],
         onError: { target: 'ASSESSING', actions: 'takeNoVerdict' },
       },
@@ -76,15 +66,8 @@ export const errorRecovery = agentParts.createStateConfig({
         src: 'askApproval',
         input: ({ context }) => questionInput(context),
         onDone: [
-          {
-            guard: { type: 'nobodyToAsk', params: ({ event }) => event.output },
-            target: 'ASSESSING',
-            actions: 'takeNoVerdict',
-          },
-          {
-            target: '#agent.PLANNING',
-            actions: { type: 'addDecision', params: ({ event }) => event.output },
-          },
+          { guard: withOutput('nobodyToAsk'), target: 'ASSESSING', actions: 'takeNoVerdict' },
+          { target: '#agent.PLANNING', actions: withOutput('addDecision') },
         ],
         onError: { target: 'ASSESSING', actions: 'takeNoVerdict' },
       },

@@ -4,7 +4,7 @@ import type { Message } from '../../actors/model.ts';
 import type { EscalationError } from '../../json/errors.ts';
 import { isJsonObject } from '../../json/json.ts';
 import { higher, type Verdict } from '../../recovery/verdicts.ts';
-import { type AgentContext, type RunInfo, type RunStats, type Ending, shownBy } from './agent-context.ts';
+import { type AgentContext, type RunInfo, type RunStats, type Ending, type Update, shownBy } from './agent-context.ts';
 import {
   type AgentInput,
   type PromptChange,
@@ -20,23 +20,6 @@ import { type Stopping, childInput, spentBy, withSpentByStopped } from '../tool-
 import { failureTold } from './execution.ts';
 import { batchRejudged, budgetLeft } from './planning.ts';
 import { type AgentOutput, NOTHING_SPENT, type Spent, endingInWords, usageTogether } from '../contract/run-result.ts';
-
-type Update = Partial<AgentContext>;
-
-/** True while someone must be asked about an escalation of this turn. */
-export function isToBeDecided({ failure, runInfo }: AgentContext): boolean {
-  return failure !== null && failure.escalation !== null && failure.verdict === null && runInfo?.escalates === true;
-}
-
-/** True when an escalation was not taken here and there is an agent above. */
-export function goesUp({ failure, place }: AgentContext): boolean {
-  return failure?.escalation != null && place.agent !== '';
-}
-
-/** True if no one took a critical escalation. */
-export function isCritical({ failure }: AgentContext): boolean {
-  return failure?.escalation?.severity === 'critical';
-}
 
 /** The question to the author's `onEscalation`. */
 export function escalationInput({ failure, place, settings }: AgentContext): AskEscalationInput {

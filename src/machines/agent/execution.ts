@@ -1,5 +1,5 @@
 import type { Message } from '../../actors/model.ts';
-import type { AgentContext, Batch, PlanProgress, Failure } from './agent-context.ts';
+import type { AgentContext, Batch, PlanProgress, Failure, Update } from './agent-context.ts';
 import {
   asTold,
   imageMessages,
@@ -27,18 +27,11 @@ import { callerOf, judged } from './planning.ts';
 import { type ErrorEntry, NOTHING_SPENT, spentTogether, usageTogether } from '../contract/run-result.ts';
 import type { ToolCallInput } from '../tool-call/tool-call-context.ts';
 
-type Update = Partial<AgentContext>;
-
 /** Keeps the outcome of one call of the batch. */
 export function outcomeTaken(context: AgentContext, outcome: CallOutcome): Update {
   const { batch } = context;
   if (batch === null) return {};
   return { batch: { ...batch, outcomes: { ...batch.outcomes, [outcome.callId]: outcome } } };
-}
-
-/** True when every call that may start has ended. */
-export function isSettled(batch: Batch | null): boolean {
-  return batch !== null && Object.keys(batch.outcomes).length >= batch.runnable;
 }
 
 /** The outcomes so far, in the order of the calls. */

@@ -4,12 +4,11 @@ import type { LeafError } from '../../actors/journal.ts';
 import type { ToolCalling } from '../../actors/model.ts';
 import type { TextCalls } from '../../parsing/reply/reply-source.ts';
 import type { OutputSpec, Toolset } from '../contract/agent-setup.ts';
-import type { AgentContext, Ending, PlannedCall, PlanProgress } from './agent-context.ts';
+import type { AgentContext, Ending, PlannedCall, PlanProgress, Update } from './agent-context.ts';
 import {
   assistantMessage,
   callWrittenText,
   correctionFor,
-  MAX_UNUSABLE,
   planLimitText,
   refuseCalls,
   userMessage,
@@ -25,8 +24,6 @@ import { type LoopVerdict, loopStepped } from '../tool-call/loop-detection.ts';
 import { mayAskAgent } from '../tool-call/recovery-progress.ts';
 import { withTypedAnswer } from './read-answer.ts';
 import { type ReadReply, inJsonMode, readReply } from './read-reply.ts';
-
-type Update = Partial<AgentContext>;
 
 /** Takes a model's reply: reads it, keeps it in the conversation, counts what it cost. */
 export function takenReply(context: AgentContext, output: LlmCallOutput): Update {
@@ -237,19 +234,9 @@ export function llmErrorEnding(context: AgentContext, error: LeafError): Ending 
   };
 }
 
-/** The third unusable reply in a row ends the run. */
-export function isThirdUnusable(context: AgentContext): boolean {
-  return context.stats.unusableInARow >= MAX_UNUSABLE;
-}
-
 /** True when the run has used up the tokens that it was given. */
 export function isTokenBudgetSpent({ settings: { budget }, stats: { usage } }: AgentContext): boolean {
   return budget.maxTokens !== null && usage.totalTokens >= budget.maxTokens;
-}
-
-/** True when the run has used up the tool calls that it was given. */
-export function areCallsSpent({ settings: { budget }, stats: { toolCallsRun } }: AgentContext): boolean {
-  return budget.maxToolCalls !== null && toolCallsRun >= budget.maxToolCalls;
 }
 
 /** What is left of the run's budget for each of so many agents below, once the calls that run now are paid. */

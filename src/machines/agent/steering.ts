@@ -6,11 +6,9 @@
  * I2 No more than `maxSteers` are accepted, so the run still ends.
  */
 import { MAX_STEERS, type Mail, type SentMessage } from '../contract/mail.ts';
-import type { AgentContext } from './agent-context.ts';
+import type { AgentContext, Update } from './agent-context.ts';
 import { userMessage, withMessages } from './agent-texts.ts';
 import { isTokenBudgetSpent } from './planning.ts';
-
-type Update = Partial<AgentContext>;
 
 /** True for a message that the run does not have yet, within the limit. */
 export function takesSteer({ stats: { mail }, settings, ending }: AgentContext, { id, text }: SentMessage): boolean {
@@ -25,11 +23,6 @@ export function takesQueued({ stats: { mail } }: AgentContext, { id, text }: Sen
 
 function isNew({ waiting, delivered, queued, withdrawn }: Mail, id: string): boolean {
   return ![...waiting, ...delivered, ...queued].some((one) => one.id === id) && !withdrawn.includes(id);
-}
-
-/** True for a message that waits for the next run. */
-export function holdsQueued({ stats: { mail } }: AgentContext, id: string): boolean {
-  return mail.queued.some((one) => one.id === id);
 }
 
 /** Forgets a message that was taken back. */

@@ -35,3 +35,10 @@ function updateBy(assignment: object): AnyFunction {
     return update;
   };
 }
+
+/** A guard or an action by its name, for the end of an actor: it gets the actor's output. */
+export function withOutput<T extends string>(type: T): { readonly type: T; readonly params: typeof outputOfEvent } {
+  return { type, params: outputOfEvent };
+}
+
+const outputOfEvent = <TOutput>({ event }: { readonly event: { readonly output: TOutput } }): TOutput => event.output;

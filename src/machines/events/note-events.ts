@@ -14,23 +14,6 @@ import { createReplyStream } from '../../parsing/stream/reply-stream.ts';
 type Replied = Pick<Extract<RunEventBody, { readonly type: 'model.replied' }>, 'text' | 'toolCalls'>;
 type TokenBody = Extract<RunEventBody, { readonly type: 'model.token' }>;
 
-/** Makes token events from the notes of a model call while it runs: each agent's reply is followed on its own. */
-export interface TokenEvents {
-  /** Takes note of an attempt or a turn that begins. */
-  follow(microstep: Microstep): void;
-  /** The events of a note, the token first; null for a note that is none of tokens. */
-  event(
-    effectId: string,
-    note: JsonObject,
-  ): { readonly bodies: readonly RunEventBody[]; readonly agent: string } | null;
-  /** The events for the unread rest of a reply that is over. */
-  end(agent: string): readonly RunEventBody[];
-  /** The place of the agent that an effect belongs to; empty for the root. */
-  placeOf(effectId: string): string;
-  /** The whole of a reply at once, as a replay gives it. */
-  whole(reply: Replied, agent: string): readonly RunEventBody[];
-}
-
 interface Following {
   readonly agent: string;
   readonly soFar: ReplySoFar;
@@ -42,8 +25,8 @@ interface Following {
   reading: ParseReplyOptions;
 }
 
-/** Token events of one run. */
-export function tokenEvents(): TokenEvents {
+/** Token events of one run, from the notes of its model calls: each agent's reply is followed on its own. */
+export function tokenEvents() {
   const agents = new Map<string, Following>();
   const fresh = (agent: string): Following => ({
     agent,
@@ -54,7 +37,8 @@ export function tokenEvents(): TokenEvents {
     reading: {},
   });
   return {
-    follow: ({ machine, path, snapshot, transition }) => {
+    /** Takes note of an attempt or a turn that begins. */
+    follow: ({ machine, path, snapshot, transition }: Microstep): void => {
       if (machine === 'llmCall') {
         const following = agents.get(path.slice(0, path.lastIndexOf('/')));
         if (following !== undefined) following.attempt = snapshot.context.attempts;
@@ -68,7 +52,11 @@ export function tokenEvents(): TokenEvents {
       if (isAt<typeof agentMachine>(transition, 'PLANNING.ASKING')) following.attempt = 1;
       if (snapshot.status !== 'active') agents.delete(path);
     },
-    event: (effectId, note) => {
+    /** The events of a note, the token first; null for a note that is none of tokens. */
+    event: (
+      effectId: string,
+      note: JsonObject,
+    ): { readonly bodies: readonly RunEventBody[]; readonly agent: string } | null => {
       if (note.note !== 'token' || typeof note.text !== 'string' || typeof note.index !== 'number') return null;
       const kind = note.kind === 'reasoning' || note.kind === 'arguments' ? note.kind : 'text';
       const following = agents.get(agentPath(effectId)) ?? fresh('');
@@ -81,12 +69,15 @@ export function tokenEvents(): TokenEvents {
       const callIndex = typeof note.callIndex === 'number' ? note.callIndex : undefined;
       return { agent, bodies: [token, ...output.take({ ...piece, tool, callIndex }, shown, attempt)] };
     },
-    end: (agent) => {
+    /** The events for the unread rest of a reply that is over. */
+    end: (agent: string): readonly RunEventBody[] => {
       const { shown, output, attempt } = [...agents.values()].find((one) => one.agent === agent) ?? fresh(agent);
       return shown === null ? [] : output.end(shown, attempt);
     },
-    placeOf: (effectId) => agents.get(agentPath(effectId))?.agent ?? '',
-    whole: ({ text, toolCalls }, agent) => {
+    /** The place of the agent that an effect belongs to; empty for the root. */
+    placeOf: (effectId: string): string => agents.get(agentPath(effectId))?.agent ?? '',
+    /** The whole of a reply at once, as a replay gives it. */
+    whole: ({ text, toolCalls }: Replied, agent: string): readonly RunEventBody[] => {
       const { soFar, reading, shown, output } = [...agents.values()].find((one) => one.agent === agent) ?? fresh(agent);
       const token = (): TokenBody => ({
         type: 'model.token',
@@ -127,12 +118,7 @@ interface SoFar {
 }
 
 /** Follows replies while they arrive, so that a user interface can show the answer and not the envelope around it. */
-interface ReplySoFar {
-  /** Takes a piece; the first one of a reply, which has the index 0, starts over with today's `options`. */
-  take(piece: Piece, options: ParseReplyOptions): SoFar;
-  /** What a reply that is there as a whole says. */
-  whole(text: string, options: ParseReplyOptions): SoFar;
-}
+type ReplySoFar = ReturnType<typeof replySoFar>;
 
 /** A piece of a reply as it arrives. */
 interface Piece {
@@ -142,11 +128,12 @@ interface Piece {
 }
 
 /** Follows the replies of one agent. */
-function replySoFar(): ReplySoFar {
+function replySoFar() {
   let stream = createReplyStream();
   let reasoning = '';
   return {
-    take: ({ text, kind, index }, options) => {
+    /** Takes a piece; the first one of a reply, which has the index 0, starts over with today's `options`. */
+    take: ({ text, kind, index }: Piece, options: ParseReplyOptions): SoFar => {
       if (index === 0) {
         stream = createReplyStream(options);
         reasoning = '';
@@ -155,7 +142,8 @@ function replySoFar(): ReplySoFar {
       const { thought, answer = '' } = kind === 'text' ? stream.push(text) : stream.partial;
       return { thought: reasoning === '' ? thought : reasoning, answer };
     },
-    whole: (text, options) => {
+    /** What a reply that is there as a whole says. */
+    whole: (text: string, options: ParseReplyOptions): SoFar => {
       const all = createReplyStream(options);
       all.push(text);
       all.end();

@@ -1,3 +1,4 @@
+import { withOutput } from '../contract/assign.ts';
 import { callLlm } from '../../actors/call-llm.ts';
 import type { LeafError } from '../../actors/journal.ts';
 import { leafErrorOf } from '../../actors/leaf.ts';
@@ -136,7 +137,7 @@ const machine = setup({
           agent: context.agent,
           ...whoIsAsked(context),
         }),
-        onDone: { target: 'SUCCEEDED', actions: { type: 'takeReply', params: ({ event }) => event.output } },
+        onDone: { target: 'SUCCEEDED', actions: withOutput('takeReply') },
         onError: [
           { guard: 'toolsRefused', target: 'ATTEMPTING', reenter: true, actions: 'switchToJsonMode' },
           { guard: 'anotherModelLeft', target: 'FALLING_OVER', actions: 'takeError' },

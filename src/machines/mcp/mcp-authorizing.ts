@@ -1,3 +1,4 @@
+import { withOutput } from '../contract/assign.ts';
 import { type McpConnectionContext, mcpConnectionParts } from './mcp-connection-parts.ts';
 import type { McpAuthStep } from '../../actors/mcp/mcp-auth.ts';
 
@@ -92,7 +93,7 @@ export const authorizing = mcpConnectionParts.createStateConfig({
         id: 'registerClient',
         src: 'registerClient',
         input: ({ context }) => stepOf(context),
-        onDone: { target: 'AWAITING_USER', actions: { type: 'keepLogin', params: ({ event }) => event.output } },
+        onDone: { target: 'AWAITING_USER', actions: withOutput('keepLogin') },
         onError: WITHOUT_SERVER,
       },
     },

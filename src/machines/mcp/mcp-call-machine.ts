@@ -10,6 +10,7 @@
  * I4 A call that has waited long enough for a connection that is not being attempted is rejected. A lost call first
  *    causes one more connection attempt.
  */
+import { withOutput } from '../contract/assign.ts';
 import { setup } from 'xstate';
 import { assign } from '../contract/assign.ts';
 import { leaf } from '../../actors/leaf.ts';
@@ -193,23 +194,11 @@ const machine = setup({
             src: 'sendMcpCall',
             input: ({ context }) => ({ call: context.call, generation: context.generation ?? 0 }),
             onDone: [
-              { guard: { type: 'wasAnswered', params: ({ event }) => event.output }, target: '#mcpCall.ANSWERED' },
-              {
-                guard: { type: 'mayRest', params: ({ event }) => event.output },
-                target: 'RESTING',
-                actions: { type: 'postpone', params: ({ event }) => event.output },
-              },
-              { guard: { type: 'hasNoOtherToken', params: ({ event }) => event.output }, target: '#mcpCall.FAILED' },
-              {
-                guard: { type: 'mayBeSentAgain', params: ({ event }) => event.output },
-                target: '#mcpCall.WAITING',
-                actions: { type: 'noteDelivery', params: ({ event }) => event.output },
-              },
-              {
-                guard: { type: 'wasLost', params: ({ event }) => event.output },
-                target: '#mcpCall.LOST',
-                actions: { type: 'noteDelivery', params: ({ event }) => event.output },
-              },
+              { guard: withOutput('wasAnswered'), target: '#mcpCall.ANSWERED' },
+              { guard: withOutput('mayRest'), target: 'RESTING', actions: withOutput('postpone') },
+              { guard: withOutput('hasNoOtherToken'), target: '#mcpCall.FAILED' },
+              { guard: withOutput('mayBeSentAgain'), target: '#mcpCall.WAITING', actions: withOutput('noteDelivery') },
+              { guard: withOutput('wasLost'), target: '#mcpCall.LOST', actions: withOutput('noteDelivery') },
               { target: '#mcpCall.FAILED' },
             ],
             onError: '#mcpCall.FAILED',

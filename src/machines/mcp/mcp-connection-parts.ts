@@ -182,7 +182,12 @@ export const mcpConnectionParts = setup({
     keepLogin: assign((_, login: McpLogin) => ({ login })),
     forgetLogin: assign({ login: null }),
     forgetRefusals: assign({ refusals: 0, error: null }),
-    noteNoLogin: assign({ error: ({ context }) => noLogin(context.server) }),
+    noteNoLogin: assign({
+      error: ({ context: { server } }) => ({
+        code: 'login-required',
+        message: `Nobody signed in at MCP server '${server}'.`,
+      }),
+    }),
     allowOneAttempt: assign({ failures: ({ context }) => context.limits.maxFailures - 1 }),
   },
   delays: {
@@ -230,10 +235,6 @@ function askedMs(error: LeafError | null): number {
   const data = error?.data;
   const ms = isJsonObject(data) ? data.retryAfterMs : 0;
   return typeof ms === 'number' ? ms : 0;
-}
-
-function noLogin(server: string): LeafError {
-  return { code: 'login-required', message: `Nobody signed in at MCP server '${server}'.` };
 }
 
 /** A call or a list was refused for lack of scopes; the token is otherwise valid. */

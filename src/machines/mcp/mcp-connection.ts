@@ -10,6 +10,7 @@
  *    answered: neither a refresh nor a login is repeated forever.
  * I5 A link whose session is still valid (`greeting`) survives a refresh, and a login for more scopes.
  */
+import { withOutput } from '../contract/assign.ts';
 import {
   AFTER_FAILURE,
   AFTER_LOSS,
@@ -44,7 +45,7 @@ export const mcpConnectionMachine = mcpConnectionParts.createMachine({
         id: 'connectMcp',
         src: 'connectMcp',
         input: ({ context }) => linkOf(context),
-        onDone: { target: 'DISCOVERING', actions: { type: 'keepGreeting', params: ({ event }) => event.output } },
+        onDone: { target: 'DISCOVERING', actions: withOutput('keepGreeting') },
         onError: AFTER_FAILURE,
       },
       on: { 'link.lost': AFTER_LOSS },
@@ -55,7 +56,7 @@ export const mcpConnectionMachine = mcpConnectionParts.createMachine({
         id: 'listMcpTools',
         src: 'listMcpTools',
         input: ({ context }) => linkOf(context),
-        onDone: { target: 'READY', actions: { type: 'keepTools', params: ({ event }) => event.output } },
+        onDone: { target: 'READY', actions: withOutput('keepTools') },
         onError: AFTER_FAILURE,
       },
       on: { 'link.lost': AFTER_LOSS },
@@ -84,7 +85,7 @@ export const mcpConnectionMachine = mcpConnectionParts.createMachine({
             id: 'listMcpTools',
             src: 'listMcpTools',
             input: ({ context }) => linkOf(context),
-            onDone: { target: 'LISTED', actions: { type: 'keepTools', params: ({ event }) => event.output } },
+            onDone: { target: 'LISTED', actions: withOutput('keepTools') },
             onError: { target: '#mcpConnection.SUSPECT', actions: 'keepError' },
           },
         },

@@ -7,6 +7,7 @@
  * I3 While waiting for a result that needs someone's answer first, the status is still polled: a server that answers is at work.
  * I4 An abandoned call cancels its task, even if the task's id arrives only afterwards.
  */
+import { withOutput } from '../contract/assign.ts';
 import { setup, stateIn } from 'xstate';
 import { assign } from '../contract/assign.ts';
 import type { LeafError } from '../../actors/journal.ts';
@@ -105,7 +106,7 @@ const machine = setup({
         input: ({ context }) => taskOf(context),
         onDone: [
           {
-            guard: { type: 'wasAnsweredAtOnce', params: ({ event }) => event.output },
+            guard: withOutput('wasAnsweredAtOnce'),
             target: 'SUCCEEDED',
             actions: { type: 'keepResult', params: ({ event }) => event.output.result },
           },
@@ -134,17 +135,9 @@ const machine = setup({
         src: 'pollMcpTask',
         input: ({ context }) => taskOf(context),
         onDone: [
-          {
-            guard: { type: 'isWorking', params: ({ event }) => event.output },
-            target: 'WAITING',
-            actions: { type: 'keepTask', params: ({ event }) => event.output },
-          },
-          {
-            guard: { type: 'wasCancelledByServer', params: ({ event }) => event.output },
-            target: 'FAILED',
-            actions: { type: 'keepTask', params: ({ event }) => event.output },
-          },
-          { target: 'FETCHING', actions: { type: 'keepTask', params: ({ event }) => event.output } },
+          { guard: withOutput('isWorking'), target: 'WAITING', actions: withOutput('keepTask') },
+          { guard: withOutput('wasCancelledByServer'), target: 'FAILED', actions: withOutput('keepTask') },
+          { target: 'FETCHING', actions: withOutput('keepTask') },
         ],
         onError: AFTER_FAILURE,
       },
@@ -156,7 +149,7 @@ const machine = setup({
         id: 'fetchMcpTask',
         src: 'fetchMcpTask',
         input: ({ context }) => taskOf(context),
-        onDone: { target: 'SUCCEEDED', actions: { type: 'keepResult', params: ({ event }) => event.output } },
+        onDone: { target: 'SUCCEEDED', actions: withOutput('keepResult') },
         onError: AFTER_FAILURE,
       },
       on: { 'link.lost': 'UNLINKED', 'call.cancelled': 'CANCELLING' },
@@ -167,7 +160,7 @@ const machine = setup({
             id: 'pollMcpTask',
             src: 'pollMcpTask',
             input: ({ context }) => taskOf(context),
-            onDone: { target: 'RESTING', actions: { type: 'keepTask', params: ({ event }) => event.output } },
+            onDone: { target: 'RESTING', actions: withOutput('keepTask') },
             onError: 'RESTING',
           },
         },

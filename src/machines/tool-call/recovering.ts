@@ -1,4 +1,7 @@
+import { withOutput } from '../contract/assign.ts';
 import { and } from 'xstate';
+import type { AgentOutput } from '../contract/run-result.ts';
+import type { ToolCallContext } from './tool-call-context.ts';
 import { toolCallParts } from './tool-call-parts.ts';
 import { fixerInput, inputForRepairer, repairOf } from './tool-recovery.ts';
 
@@ -11,6 +14,18 @@ if (typeof toolCallParts.createStateConfig !== 'function')
     { code: 'xstate-too-old' },
   );
 
+/** What gets the repair that a repair agent has answered with. */
+const withRepair = <T extends string>(type: T) => ({
+  type,
+  params: ({
+    context,
+    event,
+  }: {
+    readonly context: ToolCallContext;
+    readonly event: { readonly output: AgentOutput };
+  }) => repairOf(context, event.output),
+});
+
 /** Asks the author's function for other arguments; without any, the next step is chosen. */
 const repairing = (ask: 'fix' | 'sanitize') =>
   toolCallParts.createStateConfig({
@@ -19,11 +34,7 @@ const repairing = (ask: 'fix' | 'sanitize') =>
       src: 'runFixer',
       input: ({ context }) => fixerInput(context, ask),
       onDone: [
-        {
-          guard: { type: 'returnedArguments', params: ({ event }) => event.output },
-          target: '#toolCall.VALIDATING',
-          actions: { type: 'takeRepair', params: ({ event }) => event.output },
-        },
+        { guard: withOutput('returnedArguments'), target: '#toolCall.VALIDATING', actions: withOutput('takeRepair') },
         { target: 'CHOOSING_STEP' },
       ],
       onError: 'CHOOSING_STEP',
@@ -50,7 +61,7 @@ export const recovering = toolCallParts.createStateConfig({
         id: 'chooseSteps',
         src: 'runFixer',
         input: ({ context }) => fixerInput(context, 'steps'),
-        onDone: { target: 'CHOOSING_STEP', actions: { type: 'takeSteps', params: ({ event }) => event.output } },
+        onDone: { target: 'CHOOSING_STEP', actions: withOutput('takeSteps') },
         onError: { target: 'CHOOSING_STEP', actions: 'useNoSteps' },
       },
     },
@@ -76,36 +87,23 @@ export const recovering = toolCallParts.createStateConfig({
         src: 'runFixer',
         input: ({ context }) => fixerInput(context, 'fix-agent'),
         onDone: [
+          { guard: withOutput('runsAsAgent'), target: 'RUNNING_REPAIR_AGENT', actions: withOutput('takeRepairer') },
           {
-            guard: { type: 'runsAsAgent', params: ({ event }) => event.output },
-            target: 'RUNNING_REPAIR_AGENT',
-            actions: { type: 'takeRepairer', params: ({ event }) => event.output },
-          },
-          {
-            guard: { type: 'escalated', params: ({ event }) => event.output },
+            guard: withOutput('escalated'),
             target: '#toolCall.ESCALATED',
-            actions: [
-              { type: 'countRepair', params: ({ event }) => event.output },
-              { type: 'giveUpByFixer', params: ({ event }) => event.output },
-            ],
+            actions: [withOutput('countRepair'), withOutput('giveUpByFixer')],
           },
           {
-            guard: { type: 'repairThrew', params: ({ event }) => event.output },
+            guard: withOutput('repairThrew'),
             target: '#toolCall.THROWN',
-            actions: [
-              { type: 'countRepair', params: ({ event }) => event.output },
-              { type: 'giveUpByFixer', params: ({ event }) => event.output },
-            ],
+            actions: [withOutput('countRepair'), withOutput('giveUpByFixer')],
           },
           {
-            guard: { type: 'returnedArguments', params: ({ event }) => event.output },
+            guard: withOutput('returnedArguments'),
             target: '#toolCall.VALIDATING',
-            actions: [
-              { type: 'countRepair', params: ({ event }) => event.output },
-              { type: 'takeRepair', params: ({ event }) => event.output },
-            ],
+            actions: [withOutput('countRepair'), withOutput('takeRepair')],
           },
-          { target: 'CHOOSING_STEP', actions: { type: 'countRepair', params: ({ event }) => event.output } },
+          { target: 'CHOOSING_STEP', actions: withOutput('countRepair') },
         ],
         onError: 'CHOOSING_STEP',
       },
@@ -120,30 +118,21 @@ export const recovering = toolCallParts.createStateConfig({
         input: ({ context }) => inputForRepairer(context),
         onDone: [
           {
-            guard: { type: 'escalated', params: ({ context, event }) => repairOf(context, event.output) },
+            guard: withRepair('escalated'),
             target: '#toolCall.ESCALATED',
-            actions: [
-              { type: 'countSpent', params: ({ event }) => event.output },
-              { type: 'giveUpByFixer', params: ({ context, event }) => repairOf(context, event.output) },
-            ],
+            actions: [withOutput('countSpent'), withRepair('giveUpByFixer')],
           },
           {
-            guard: { type: 'repairThrew', params: ({ context, event }) => repairOf(context, event.output) },
+            guard: withRepair('repairThrew'),
             target: '#toolCall.THROWN',
-            actions: [
-              { type: 'countSpent', params: ({ event }) => event.output },
-              { type: 'giveUpByFixer', params: ({ context, event }) => repairOf(context, event.output) },
-            ],
+            actions: [withOutput('countSpent'), withRepair('giveUpByFixer')],
           },
           {
-            guard: { type: 'returnedArguments', params: ({ context, event }) => repairOf(context, event.output) },
+            guard: withRepair('returnedArguments'),
             target: '#toolCall.VALIDATING',
-            actions: [
-              { type: 'countSpent', params: ({ event }) => event.output },
-              { type: 'takeRepair', params: ({ context, event }) => repairOf(context, event.output) },
-            ],
+            actions: [withOutput('countSpent'), withRepair('takeRepair')],
           },
-          { target: 'CHOOSING_STEP', actions: { type: 'countSpent', params: ({ event }) => event.output } },
+          { target: 'CHOOSING_STEP', actions: withOutput('countSpent') },
         ],
         onError: 'CHOOSING_STEP',
       },
@@ -154,11 +143,7 @@ export const recovering = toolCallParts.createStateConfig({
         src: 'runFixer',
         input: ({ context }) => fixerInput(context, 'substitute'),
         onDone: [
-          {
-            guard: { type: 'returnedResult', params: ({ event }) => event.output },
-            target: '#toolCall.SUCCEEDED',
-            actions: { type: 'takeSubstitute', params: ({ event }) => event.output },
-          },
+          { guard: withOutput('returnedResult'), target: '#toolCall.SUCCEEDED', actions: withOutput('takeSubstitute') },
           { target: 'CHOOSING_STEP' },
         ],
         onError: 'CHOOSING_STEP',

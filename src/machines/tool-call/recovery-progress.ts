@@ -174,10 +174,8 @@ function asksForTooLong(error: ToolError): boolean {
   return error.kind === 'execution' && (error.retryAfterMs ?? 0) > LONGEST_WAIT_MS;
 }
 
-type Hopeless = 'no-tool' | 'unknown-outcome' | null;
-
 /** Why it must not be called again: there is no such tool, or it might take effect twice. */
-function isHopeless(error: ToolError, effects: Effects): Hopeless {
+function isHopeless(error: ToolError, effects: Effects): 'no-tool' | 'unknown-outcome' | null {
   if (error.kind === 'unknown-tool') return 'no-tool';
   return error.kind === 'execution' && error.outcomeUnknown === true && effects === 'once' ? 'unknown-outcome' : null;
 }

@@ -24,7 +24,7 @@ import {
 } from './delegation.ts';
 import { advanced, chosen, isToBeChosen } from './recovery-progress.ts';
 import { failureTakenUp, givenUp, givenUpAsTold, givenUpWithChild, pauseOf, repaired } from './tool-recovery.ts';
-import { executionError, failedCheck, reportedError, shapeError, shapeOf, unreadableError } from './tool-outcome.ts';
+import { executionError, failedCheck, reportedError, shapeOf, unreadableError } from './tool-outcome.ts';
 import {
   type ApprovalEvent,
   type ToolCallContext,
@@ -104,7 +104,10 @@ export const toolCallParts = setup({
       error: ({ context }) => ({ kind: 'unknown-tool', name: context.request.tool, suggestions: context.suggestions }),
     }),
     failAsUnreadable: assign({ error: ({ context }) => unreadableError(context) }),
-    failByShape: assign({ error: ({ context }) => shapeError(context) }),
+    failByShape: assign({
+      error: ({ context: { check, spec } }) =>
+        check?.ok === false ? { ...check.error, tool: spec?.name ?? '' } : null,
+    }),
     failByCode: assign({ error: ({ context }, output: CheckArgsOutput) => failedCheck(context, output) }),
     failAsExecution: assign({ error: ({ context, event }) => executionError(context, leafErrorOf(event)) }),
     failAsReported: assign({

@@ -8,6 +8,7 @@
  * I3 A denial is not an error: it ends in DENIED and never passes RECOVERING.
  * I4 It never ends in an error: every end has an output.
  */
+import { withOutput } from '../contract/assign.ts';
 import { NOTHING_SPENT } from '../contract/run-result.ts';
 import { leafErrorOf } from '../../actors/leaf.ts';
 import { asArguments } from './call-request.ts';
@@ -85,12 +86,8 @@ const machine = toolCallParts.createMachine({
               agent: context.caller.agent,
             }),
             onDone: [
-              {
-                guard: { type: 'codeRejects', params: ({ event }) => event.output },
-                target: '#toolCall.RECOVERING',
-                actions: { type: 'failByCode', params: ({ event }) => event.output },
-              },
-              { target: 'CHECKED', actions: { type: 'takeCheckedArgs', params: ({ event }) => event.output } },
+              { guard: withOutput('codeRejects'), target: '#toolCall.RECOVERING', actions: withOutput('failByCode') },
+              { target: 'CHECKED', actions: withOutput('takeCheckedArgs') },
             ],
             onError: { target: '#toolCall.RECOVERING', actions: 'failAsExecution' },
           },
@@ -142,20 +139,16 @@ const machine = toolCallParts.createMachine({
             }),
             onDone: [
               {
-                guard: { type: 'nobodyToAsk', params: ({ event }) => event.output },
+                guard: withOutput('nobodyToAsk'),
                 target: '#toolCall.DENIED',
                 actions: { type: 'deny', params: { kind: 'no-callback' } },
               },
               {
-                guard: { type: 'refused', params: ({ event }) => event.output },
+                guard: withOutput('refused'),
                 target: '#toolCall.DENIED',
                 actions: { type: 'deny', params: { kind: 'person', reason: '' } },
               },
-              {
-                guard: { type: 'alwaysAllowed', params: ({ event }) => event.output },
-                target: 'REMEMBERING',
-                actions: 'approve',
-              },
+              { guard: withOutput('alwaysAllowed'), target: 'REMEMBERING', actions: 'approve' },
               { target: 'APPROVED', actions: 'approve' },
             ],
             onError: {
@@ -208,12 +201,8 @@ const machine = toolCallParts.createMachine({
           ...(context.approvalReason === undefined ? {} : { approvalReason: context.approvalReason }),
         }),
         onDone: [
-          {
-            guard: { type: 'toolReportsError', params: ({ event }) => event.output },
-            target: 'RECOVERING',
-            actions: { type: 'failAsReported', params: ({ event }) => event.output },
-          },
-          { target: 'SUCCEEDED', actions: { type: 'takeResult', params: ({ event }) => event.output } },
+          { guard: withOutput('toolReportsError'), target: 'RECOVERING', actions: withOutput('failAsReported') },
+          { target: 'SUCCEEDED', actions: withOutput('takeResult') },
         ],
         onError: { target: 'RECOVERING', actions: 'failAsExecution' },
       },
@@ -233,36 +222,21 @@ const machine = toolCallParts.createMachine({
         input: ({ context }) => taskForChild(context),
         onDone: [
           {
-            guard: { type: 'childThrew', params: ({ event }) => event.output },
+            guard: withOutput('childThrew'),
             target: 'THROWN',
-            actions: [
-              { type: 'countSpent', params: ({ event }) => event.output },
-              { type: 'giveUpWithChild', params: ({ event }) => event.output },
-            ],
+            actions: [withOutput('countSpent'), withOutput('giveUpWithChild')],
           },
           {
-            guard: { type: 'childEscalated', params: ({ event }) => event.output },
+            guard: withOutput('childEscalated'),
             target: 'ESCALATED',
-            actions: [
-              { type: 'countSpent', params: ({ event }) => event.output },
-              { type: 'giveUpWithChild', params: ({ event }) => event.output },
-            ],
+            actions: [withOutput('countSpent'), withOutput('giveUpWithChild')],
           },
           {
-            guard: { type: 'childFailed', params: ({ event }) => event.output },
+            guard: withOutput('childFailed'),
             target: 'RECOVERING',
-            actions: [
-              { type: 'countSpent', params: ({ event }) => event.output },
-              { type: 'failWithChild', params: ({ event }) => event.output },
-            ],
+            actions: [withOutput('countSpent'), withOutput('failWithChild')],
           },
-          {
-            target: 'SUCCEEDED',
-            actions: [
-              { type: 'countSpent', params: ({ event }) => event.output },
-              { type: 'takeChildResult', params: ({ event }) => event.output },
-            ],
-          },
+          { target: 'SUCCEEDED', actions: [withOutput('countSpent'), withOutput('takeChildResult')] },
         ],
         onError: { target: 'RECOVERING', actions: 'failAsExecution' },
       },

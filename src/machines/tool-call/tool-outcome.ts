@@ -25,11 +25,6 @@ export function shapeOf(context: ToolCallContext): Pick<ToolCallContext, 'check'
   return { check, args: check.ok ? check.value : asArguments(context.request.args) };
 }
 
-/** The errors of the JSON Schema check. */
-export function shapeError({ check, spec }: ToolCallContext): ToolError | null {
-  return check?.ok === false ? { ...check.error, tool: spec?.name ?? '' } : null;
-}
-
 /** Arguments that could not be read, or were cut off. */
 export function unreadableError({ request, spec }: ToolCallContext): ToolError {
   return {

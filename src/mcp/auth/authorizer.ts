@@ -153,7 +153,6 @@ interface LoginStepsOptions {
   readonly renewal: Renewal;
   readonly kept: KeptLogin;
   readonly within: <T>(outer: AbortSignal, work: (signal: AbortSignal) => Promise<T>) => Promise<T>;
-  /** Waits for a login that is made elsewhere. */
   readonly elsewhere: (step: McpAuthStep, signal: AbortSignal) => Promise<{ readonly by: 'elsewhere' }>;
   /** The authorization server that was found last. */
   readonly found: () => AuthServer | null;

@@ -7,22 +7,8 @@
  * I3 No two servers can come to one name, whatever they call their tools: a name without a suffix does not begin as the
  *    names of a server configured before it do, and suffixes of different servers begin differently.
  */
-
 /** The names of the tools of all servers of one hub. */
-export interface ServerToolNames {
-  /** Adds a server behind those that there are. Its names do not change when others come or go. */
-  add(server: string): void;
-  /** Forgets a server and its names. */
-  remove(server: string): void;
-  /**
-   * The name of each of the tools that a server lists now, in their order: `server_tool`, with only A-Z a-z 0-9 _ - in it
-   * and at most 64 characters. A name that is too long, or could be that of another tool, ends in `_` and six characters
-   * made from server and tool. A tool whose name needs no change never loses it to one of the same list whose name does.
-   *
-   * @example names.of('files', ['read_file']); // ['files_read_file']
-   */
-  of(server: string, tools: readonly string[]): readonly string[];
-}
+export type ServerToolNames = ReturnType<typeof createServerToolNames>;
 
 /** What is kept of one server. */
 interface Slot {
@@ -46,7 +32,7 @@ const HASHES = 36 ** 3;
 const MOST_GIVEN = 10_000;
 
 /** Makes the names of one hub, which has no servers yet. */
-export function createServerToolNames(): ServerToolNames {
+export function createServerToolNames() {
   const slots = new Map<string, Slot>();
   const slotOf = (server: string): Slot => {
     const known = slots.get(server);
@@ -56,9 +42,18 @@ export function createServerToolNames(): ServerToolNames {
     return slot;
   };
   return {
-    add: (server) => void slotOf(server),
-    remove: (server) => void slots.delete(server),
-    of: (server, tools) => namesIn(slotOf(server), tools),
+    /** Adds a server behind those that there are. Its names do not change when others come or go. */
+    add: (server: string): void => void slotOf(server),
+    /** Forgets a server and its names. */
+    remove: (server: string): void => void slots.delete(server),
+    /**
+     * The name of each of the tools that a server lists now, in their order: `server_tool`, with only A-Z a-z 0-9 _ - in it
+     * and at most 64 characters. A name that is too long, or could be that of another tool, ends in `_` and six characters
+     * made from server and tool. A tool whose name needs no change never loses it to one of the same list whose name does.
+     *
+     * @example names.of('files', ['read_file']); // ['files_read_file']
+     */
+    of: (server: string, tools: readonly string[]): readonly string[] => namesIn(slotOf(server), tools),
   };
 }
 

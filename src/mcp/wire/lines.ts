@@ -76,19 +76,11 @@ function endOfLine(chunk: Uint8Array, from: number, returns: boolean): number {
 }
 
 /** Bytes that grow piece by piece: a server that sends them one at a time costs no more than one that does not. */
-interface ByteBuffer {
-  push(part: Uint8Array): void;
-  size(): number;
-  /** Gives what it holds, and is empty then. */
-  take(): Buffer;
-}
-
-/** Makes an empty buffer. */
-export function createByteBuffer(): ByteBuffer {
+export function createByteBuffer() {
   let bytes = Buffer.alloc(0);
   let size = 0;
   return {
-    push(part) {
+    push(part: Uint8Array): void {
       if (size + part.length > bytes.length) {
         const larger = Buffer.allocUnsafeSlow(Math.max(size + part.length, 2 * bytes.length));
         bytes.copy(larger, 0, 0, size);
@@ -97,8 +89,9 @@ export function createByteBuffer(): ByteBuffer {
       bytes.set(part, size);
       size += part.length;
     },
-    size: () => size,
-    take() {
+    size: (): number => size,
+    /** Gives what it holds, and is empty then. */
+    take(): Buffer {
       const taken = bytes.subarray(0, size);
       [bytes, size] = [Buffer.alloc(0), 0];
       return taken;

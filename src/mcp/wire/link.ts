@@ -115,15 +115,11 @@ export interface McpLink {
 /** Makes a link: the port behind which the SDK stands. */
 export type Dial = (server: string, target: McpTarget, io: LinkIo) => Promise<McpLink>;
 
-/** A signal that fires when another does or when the time is up, and its reason says which. */
-interface TimeLimit {
-  readonly signal: AbortSignal;
-  readonly isOver: () => boolean;
-  readonly release: () => void;
-}
-
-/** Bounds a piece of work on a clock. `release` must be called when it is done. */
-export function limitTime(clock: McpClock, ms: number, outer: AbortSignal): TimeLimit {
+/**
+ * Bounds a piece of work on a clock: the signal fires when `outer` does or when the time is up. `release` must be called when it
+ * is done.
+ */
+export function limitTime(clock: McpClock, ms: number, outer: AbortSignal) {
   const controller = new AbortController();
   let over = false;
   const abort = (): void => controller.abort();
@@ -135,8 +131,8 @@ export function limitTime(clock: McpClock, ms: number, outer: AbortSignal): Time
   outer.addEventListener('abort', abort, { once: true });
   return {
     signal: controller.signal,
-    isOver: () => over,
-    release: () => {
+    isOver: (): boolean => over,
+    release: (): void => {
       clock.clearTimeout(timer);
       outer.removeEventListener('abort', abort);
     },

@@ -4,14 +4,7 @@ import { isList } from '../../json/depth.ts';
 import { isJsonObject, type JsonObject, parsedText, memberOf } from '../../json/json.ts';
 
 /** Puts a reply together from the objects that a server sends: one whole completion, or many chunks. */
-export interface ReplyCollector {
-  /** Takes a completion or a chunk of one. */
-  add(value: JsonObject): void;
-  /** True once the server has ended the reply. */
-  isFinished(): boolean;
-  /** The reply. Throws a `bad-response` when no choice ever came, and a `server-error` when the server gave it up. */
-  reply(): ModelReply;
-}
+export type ReplyCollector = ReturnType<typeof createReplyCollector>;
 
 /** The finish reasons of a reply that failed half-way: Mistral's and OpenRouter's, vLLM's, DeepSeek's, GLM's. */
 const GIVEN_UP: ReadonlySet<string> = new Set(['error', 'abort', 'insufficient_system_resource', 'network_error']);
@@ -27,7 +20,7 @@ const REASONS: ReadonlyMap<string, string> = new Map([
 ]);
 
 /** Makes a collector. `onToken` receives every piece of the reply as it arrives. */
-export function createReplyCollector(onToken?: (token: ModelToken) => void): ReplyCollector {
+export function createReplyCollector(onToken?: (token: ModelToken) => void) {
   const calls = createCallCollector();
   const text: string[] = [];
   const reasoning: string[] = [];
@@ -62,7 +55,8 @@ export function createReplyCollector(onToken?: (token: ModelToken) => void): Rep
   };
 
   return {
-    add(value) {
+    /** Takes a completion or a chunk of one. */
+    add(value: JsonObject): void {
       usage = readUsage(value['usage']) ?? usage;
       stats = readStats(value) ?? stats;
       for (const choice of countedChoices(value)) {
@@ -77,8 +71,10 @@ export function createReplyCollector(onToken?: (token: ModelToken) => void): Rep
         if (reason !== '') finishReason = REASONS.get(reason) ?? reason;
       }
     },
-    isFinished: () => finishReason !== undefined,
-    reply() {
+    /** True once the server has ended the reply. */
+    isFinished: (): boolean => finishReason !== undefined,
+    /** The reply. Throws a `bad-response` when no choice ever came, and a `server-error` when the server gave it up. */
+    reply(): ModelReply {
       if (!hasChoice) throw new ModelError('bad-response', 'the server sent a reply without any choice in it');
       if (finishReason !== undefined && GIVEN_UP.has(finishReason))
         throw new ModelError('server-error', `The reply ended with '${finishReason}'.`);
@@ -177,24 +173,18 @@ interface OpenCall {
   args: string | JsonObject;
 }
 
-/** Puts tool calls together from whole ones or pieces. */
-export interface CallCollector {
-  /**
-   * Takes one entry of `tool_calls`, and returns the position of its call. `onPiece` receives argument text as it arrives.
-   * `ofItsOwn`: it is not a piece of a call, but a whole one.
-   */
-  add(entry: unknown, onPiece?: (text: string, callIndex: number, tool: string) => void, ofItsOwn?: boolean): number;
-  calls(): ReplyCalls;
-}
-
 /**
  * Collects tool calls however a server cuts them: by `index`, by `id` alone, by neither, each call whole in one piece,
  * arguments as text or as an object, the id repeated in every piece or by two different calls.
  */
-export function createCallCollector(): CallCollector {
+export function createCallCollector() {
   const open: OpenCall[] = [];
   return {
-    add(entry, onPiece, ofItsOwn = false) {
+    /**
+     * Takes one entry of `tool_calls`, and returns the position of its call. `onPiece` receives argument text as it arrives.
+     * `ofItsOwn`: it is not a piece of a call, but a whole one.
+     */
+    add(entry: unknown, onPiece?: (text: string, callIndex: number, tool: string) => void, ofItsOwn = false): number {
       if (!isJsonObject(entry)) return -1;
       const piece = readPiece(entry);
       const call = (ofItsOwn ? undefined : findCall(open, piece)) ?? begin(open, piece);
@@ -210,7 +200,7 @@ export function createCallCollector(): CallCollector {
       }
       return open.indexOf(call);
     },
-    calls: () => finished(open),
+    calls: (): ReplyCalls => finished(open),
   };
 }
 

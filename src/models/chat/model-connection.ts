@@ -8,18 +8,7 @@ import { fetchThrough, openOwnClient, openPackageClient } from './openai-client.
 import type { ChatClient } from './send-request.ts';
 
 /** The way to one endpoint: its HTTP client, made when first needed, and the model to ask for. */
-export interface Connection {
-  readonly endpoint: Endpoint;
-  client(connectMs: number): Promise<ChatClient>;
-  /** The model to ask for, once it is certain. */
-  chosen(): string | undefined;
-  /** The model's name, asked of the server where none was configured. `warning` says what was chosen, once. */
-  model(signal: AbortSignal): Promise<{ readonly name: string; readonly warning?: string }>;
-  /** What the server lists; undefined when it has no list, or does not say. Never throws. */
-  offered(signal: AbortSignal): Promise<readonly string[] | undefined>;
-  /** How to ask the server for something beside chat, for no longer than `withinMs`. */
-  asking(signal: AbortSignal, withinMs: number): Promise<AskOptions>;
-}
+export type Connection = ReturnType<typeof createConnection>;
 
 /** Default time limit for connecting, in milliseconds. */
 export const DEFAULT_CONNECT_MS = 30_000;
@@ -27,7 +16,7 @@ export const DEFAULT_CONNECT_MS = 30_000;
 const LIST_TIMEOUT_MS = 10_000;
 
 /** Prepares the way to an endpoint. Nothing is opened or loaded yet. */
-export function createConnection(endpoint: Endpoint, options: ChatModelOptions, env: Environment): Connection {
+export function createConnection(endpoint: Endpoint, options: ChatModelOptions, env: Environment) {
   const clients = new Map<number, Promise<ChatClient>>();
   let chosen: string | undefined = endpoint.model;
 
@@ -48,9 +37,11 @@ export function createConnection(endpoint: Endpoint, options: ChatModelOptions, 
 
   return {
     endpoint,
+    /** How to ask the server for something beside chat, for no longer than `withinMs`. */
     asking,
-    chosen: () => chosen,
-    client(connectMs) {
+    /** The model to ask for, once it is certain. */
+    chosen: (): string | undefined => chosen,
+    client(connectMs: number): Promise<ChatClient> {
       refuseWithoutKey(endpoint, options);
       const known = clients.get(connectMs);
       if (known !== undefined) return known;
@@ -58,7 +49,8 @@ export function createConnection(endpoint: Endpoint, options: ChatModelOptions, 
       clients.set(connectMs, made);
       return made;
     },
-    async model(signal) {
+    /** The model's name, asked of the server where none was configured. `warning` says what was chosen, once. */
+    async model(signal: AbortSignal): Promise<{ readonly name: string; readonly warning?: string }> {
       if (chosen !== undefined) return { name: chosen };
       refuseWithoutKey(endpoint, options);
       const { ask, asked } = await askList(signal);
@@ -70,7 +62,8 @@ export function createConnection(endpoint: Endpoint, options: ChatModelOptions, 
       if (name !== undefined || asked.status < 500) chosen = name ?? 'default';
       return { name: name ?? 'default', warning: choiceWarning(endpoint, name) };
     },
-    async offered(signal) {
+    /** What the server lists; undefined when it has no list, or does not say. Never throws. */
+    async offered(signal: AbortSignal): Promise<readonly string[] | undefined> {
       const models = readModels((await askList(signal)).asked);
       return models?.map((model) => model.id);
     },

@@ -125,18 +125,14 @@ export type StreamEvent =
   | { readonly kind: 'garbage'; readonly text: string };
 
 /** Takes a stream's text in pieces of any size. */
-export interface EventReader {
-  feed(text: string): void;
-  /** Marks the end: what is pending is emitted. */
-  end(): void;
-}
+export type EventReader = ReturnType<typeof createEventReader>;
 
 /**
  * Reads server-sent events. Every `data:` line that is whole JSON is an event at once, so servers that leave out the
  * blank lines are understood too; a payload spread over several lines is put together. Gemini ends a reply that fails with
  * lines that are no event: they come last.
  */
-export function createEventReader(onEvent: (event: StreamEvent) => void): EventReader {
+export function createEventReader(onEvent: (event: StreamEvent) => void) {
   let unended: string[] = [];
   let pending: string[] = [];
   const strayed: string[] = [];
@@ -173,7 +169,7 @@ export function createEventReader(onEvent: (event: StreamEvent) => void): EventR
   };
 
   return {
-    feed(text) {
+    feed(text: string): void {
       unended.push(text);
       // A line of any length is assembled once, when it is complete.
       if (!text.includes('\n')) return;
@@ -181,7 +177,8 @@ export function createEventReader(onEvent: (event: StreamEvent) => void): EventR
       unended = [lines.pop() ?? ''];
       for (const line of lines) readLine(line.endsWith('\r') ? line.slice(0, -1) : line);
     },
-    end() {
+    /** Marks the end: what is pending is emitted. */
+    end(): void {
       const rest = unended.join('').trimEnd();
       unended = [];
       if (rest !== '') readLine(rest);

@@ -92,23 +92,14 @@ function dataFor(state: ProviderState | undefined, id: string): JsonObject {
   return state?.model === id && isJsonObject(state.data) ? state.data : {};
 }
 
-/** Collects what a server sends beside text and calls. */
-export interface StateCollector {
-  /** Takes a message or a piece of one. */
-  add(message: JsonObject): void;
-  /** Takes an entry of `tool_calls`, whole or a piece, of the call at this position. */
-  addCall(entry: unknown, index: number): void;
-  /** Undefined when there was nothing. `content`: the text that came, which may hold thoughts. */
-  data(content: string): JsonObject | undefined;
-}
-
-/** Makes a collector for one reply. */
-export function createStateCollector(): StateCollector {
+/** Collects what a server sends beside text and calls in one reply. */
+export function createStateCollector() {
   const fields = new Map<string, Json>();
   const extras: (JsonObject | null)[] = [];
   let blocks: readonly Json[] = [];
   return {
-    add(message) {
+    /** Takes a message or a piece of one. */
+    add(message: JsonObject): void {
       const signed = message['thinking_blocks'];
       if (isList(signed)) blocks = joined(blocks, signed);
       for (const name of REASONING) {
@@ -119,13 +110,15 @@ export function createStateCollector(): StateCollector {
         else if (isList(value)) fields.set(name, joined(isList(before) ? before : [], value));
       }
     },
-    addCall(entry, index) {
+    /** Takes an entry of `tool_calls`, whole or a piece, of the call at this position. */
+    addCall(entry: unknown, index: number): void {
       if (index < 0) return;
       while (extras.length <= index) extras.push(null);
       const extra = isJsonObject(entry) ? entry['extra_content'] : undefined;
       if (isJsonObject(extra)) extras[index] = { extra_content: extra };
     },
-    data(content) {
+    /** Undefined when there was nothing. `content`: the text that came, which may hold thoughts. */
+    data(content: string): JsonObject | undefined {
       if (fields.size === 0 && content.includes('</think>')) fields.set('content', content);
       const data: JsonObject = {
         ...(fields.size === 0 ? {} : { message: Object.fromEntries(fields) }),

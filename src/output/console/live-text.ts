@@ -60,12 +60,7 @@ export function liveText(screen: Screen, { live, wanted, columns }: LiveTextOpti
 }
 
 /** Breaks text into lines between words while it arrives in pieces. */
-interface WordFlow {
-  /** What can be written now; the word that may still grow is held back. */
-  add(text: string): string;
-  /** What was held back. */
-  end(): string;
-}
+type WordFlow = ReturnType<typeof wordFlow>;
 
 /** Chinese and Japanese are written without spaces: a line may end at every sign. */
 const SIGN = String.raw`[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\u3000-\u303f\uff01-\uff60]`;
@@ -75,7 +70,7 @@ const GROWING = new RegExp(String.raw`^(?!${SIGN})[^\n]`, 'u');
 const isSpace = (text: string): boolean => text.trim() === '';
 
 /** Flows text into lines of at most so many columns. A word that is longer than a line is left to the terminal. */
-export function wordFlow(columns: number): WordFlow {
+export function wordFlow(columns: number) {
   let column = 0;
   let held = '';
   const place = (piece: string): string => {
@@ -98,7 +93,8 @@ export function wordFlow(columns: number): WordFlow {
     return word === '' ? '' : place(word);
   };
   return {
-    add(text) {
+    /** What can be written now; the word that may still grow is held back. */
+    add(text: string): string {
       let flowed = '';
       for (const [piece] of text.matchAll(PIECES)) {
         if (held !== '' && isSpace(held) !== isSpace(piece)) flowed += release();
@@ -107,7 +103,8 @@ export function wordFlow(columns: number): WordFlow {
       }
       return flowed;
     },
-    end() {
+    /** What was held back. */
+    end(): string {
       const rest = release();
       column = 0;
       return rest;

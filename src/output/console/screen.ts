@@ -3,16 +3,7 @@ import type { Paint } from './paint.ts';
 import type { Terminal } from './terminal.ts';
 
 /** Whole lines, with a spinner below them while something is waited for. */
-export interface Screen {
-  line(text: string): void;
-  /** An empty line, unless the last one was empty. */
-  gap(): void;
-  /** Text without a line break; the next line begins below it. No spinner stays: it would erase what stands there. */
-  raw(text: string): void;
-  /** A function is called for each frame. */
-  spin(text: string | (() => string)): void;
-  stopSpinning(): void;
-}
+export type Screen = ReturnType<typeof openScreen>;
 
 const FRAMES = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'] as const;
 const FRAME_MS = 80;
@@ -21,7 +12,7 @@ const LONG_MS = 3_000;
 const ERASE_LINE = '\r\u001b[K';
 
 /** Opens the screen of a terminal. If the last line cannot be redrawn there is no spinner. */
-export function openScreen(terminal: Terminal, paint: Paint): Screen {
+export function openScreen(terminal: Terminal, paint: Paint) {
   const spinner = openSpinner(terminal, paint);
   let column = 0;
   let empty = true;
@@ -35,28 +26,31 @@ export function openScreen(terminal: Terminal, paint: Paint): Screen {
     write('\n');
   };
   return {
-    line(text) {
+    line(text: string): void {
       endLine();
       empty = text === '';
       write(`${text}\n`);
     },
-    gap() {
+    /** An empty line, unless the last one was empty. */
+    gap(): void {
       endLine();
       if (!empty) write('\n');
       empty = true;
     },
-    raw(text) {
+    /** Text without a line break; the next line begins below it. No spinner stays: it would erase what stands there. */
+    raw(text: string): void {
       if (text === '') return;
       spinner.stop();
       terminal.write(text);
       empty = text.endsWith('\n\n');
       column = text.endsWith('\n') ? 0 : 1;
     },
-    spin(text) {
+    /** A function is called for each frame. */
+    spin(text: string | (() => string)): void {
       endLine();
       spinner.start(text);
     },
-    stopSpinning: () => spinner.stop(),
+    stopSpinning: (): void => spinner.stop(),
   };
 }
 

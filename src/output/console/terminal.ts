@@ -11,27 +11,14 @@ export interface OutputStream {
 }
 
 /** What the console knows of the place it writes to. */
-export interface Terminal {
-  /** A terminal that can redraw its last line. */
-  readonly live: boolean;
-  readonly color: boolean;
-  /** Columns for text; not limited where there is no terminal. */
-  columns(): number;
-  /** A prompt stands there, and what is written waits for its answer. */
-  isHeld(): boolean;
-  write(text: string): void;
-}
+export type Terminal = ReturnType<typeof openTerminal>;
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
 const MAX_COLUMNS = 100;
 
 /** Looks at a stream and the environment: terminal or not, colours or not. A stream that has gone is written to no more. */
-export function openTerminal(
-  stream: OutputStream | undefined,
-  color?: boolean,
-  env: Environment = process.env,
-): Terminal {
+export function openTerminal(stream: OutputStream | undefined, color?: boolean, env: Environment = process.env) {
   const tty = stream?.isTTY === true;
   const live = tty && env['TERM'] !== 'dumb';
   let gone = false;
@@ -44,11 +31,14 @@ export function openTerminal(
     });
   };
   return {
+    /** A terminal that can redraw its last line. */
     live,
     color: color ?? wantsColor(env, live),
-    columns: () => (tty ? readColumns(stream.columns) : Number.POSITIVE_INFINITY),
-    isHeld: () => stream !== undefined && isHeld(stream),
-    write(text) {
+    /** Columns for text; not limited where there is no terminal. */
+    columns: (): number => (tty ? readColumns(stream.columns) : Number.POSITIVE_INFINITY),
+    /** A prompt stands there, and what is written waits for its answer. */
+    isHeld: (): boolean => stream !== undefined && isHeld(stream),
+    write(text: string): void {
       if (stream !== undefined) writeWhenFree(stream, () => send(stream, text));
     },
   };

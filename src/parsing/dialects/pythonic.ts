@@ -132,14 +132,11 @@ function isNameCode(code: number): boolean {
   return isWordCode(code) || code === CODE.dot || code === CODE.backslash || code === CODE.minus;
 }
 
-/** How a group of calls begins: in a list, on a line of its own, or not at all. */
-type Opening = 'list' | 'line' | 'none';
-
 const LINE_START = /^[ \t]*(?:[`>][ \t]*|<[^<>]{1,40}>[ \t]*)*(?:[\w.]+[ \t]*=[ \t]*)?(?:print\(|await )?[({ \t]*$/;
 const FARTHEST_LEFT = 60;
 
 /** A label such as `result =`, a fence or `print(` may stand before a group; other words make it prose. */
-function openingOf(source: DialectSource, from: number): Opening {
+function openingOf(source: DialectSource, from: number): 'list' | 'line' | 'none' {
   const before = source.text.slice(Math.max(0, from - FARTHEST_LEFT), from);
   source.steps += before.length;
   const line = before.slice(before.lastIndexOf('\n') + 1);

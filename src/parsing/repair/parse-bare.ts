@@ -113,20 +113,7 @@ const JSON_NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 const LOOSE_NUMBER = /^[+-]?(?:(?:0|[1-9]\d*)(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?$/;
 const CUT_NUMBER = /^(-?(?:0|[1-9]\d*)(?:\.\d+)?)(?:\.|\.?\d*[eE][+-]?)$/;
 const JSON_LITERALS = new Set(['true', 'false', 'null']);
-const NULLS = [
-  'null',
-  'Null',
-  'NULL',
-  'None',
-  'none',
-  'undefined',
-  'NaN',
-  'nan',
-  'nil',
-  'Infinity',
-  '-Infinity',
-  'inf',
-];
+const NULLS = 'null Null NULL None none undefined NaN nan nil Infinity -Infinity inf'.split(' ');
 const LITERALS = new Map<string, Json>([
   ...['true', 'True', 'TRUE'].map((word) => [word, true] as const),
   ...['false', 'False', 'FALSE'].map((word) => [word, false] as const),

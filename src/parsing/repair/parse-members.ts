@@ -6,10 +6,8 @@ import { isMarkup, keyBegins } from './look-ahead.ts';
 import { parseString } from './parse-string.ts';
 import type { Role } from './string-end.ts';
 
-type ParseValue = (c: Cursor, role: Role) => Json;
-
 /** Reads the members of an object whose brace is already behind the cursor, up to and with its closing brace. */
-export function parseMembers(c: Cursor, parseValue: ParseValue): Json {
+export function parseMembers(c: Cursor, parseValue: (c: Cursor, role: Role) => Json): Json {
   const out: Building = {};
   const loneKeys: string[] = [];
   let members = 0;

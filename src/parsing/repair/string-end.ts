@@ -96,7 +96,7 @@ function judgeKey(c: Cursor, i: number, code: number, start: number, quote: numb
 function judgeMember(c: Cursor, i: number, code: number, after: number): Verdict {
   if (isComma(code) || code === CODE.semicolon) return verdict(followsComma(c, i + 1, true));
   if (code === CODE.closeBrace) return 'end';
-  if (code === CODE.closeParen) return verdict(inRoundBrackets(c));
+  if (code === CODE.closeParen) return verdict(c.frames.includes('call') || c.frames.includes('tuple'));
   if (code === CODE.closeBracket) return verdict(c.frames.includes('list') || endsText(c, i));
   if (isColon(code)) return 'colon';
   if (code === CODE.plus) return verdict(isQuote(c.at(c.skipSpace(i + 1))));
@@ -141,10 +141,6 @@ function endsText(c: Cursor, index: number): boolean {
   let i = index;
   while (c.at(i) === CODE.closeBracket || c.at(i) === CODE.closeBrace) i = c.skipSpace(i + 1);
   return c.at(i) === -1;
-}
-
-function inRoundBrackets(c: Cursor): boolean {
-  return c.frames.includes('call') || c.frames.includes('tuple');
 }
 
 function verdict(ends: boolean): Verdict {

@@ -78,17 +78,13 @@ function readCall(
   if (typeof tool !== 'string') return [];
   const name = tool.trim();
   if (NO_TOOL.has(name.toLowerCase()) && !isRegistered(name, tools)) return [];
-  const key = argumentKey(value);
+  const key = ENVELOPE_ARGUMENT_KEYS.find((candidate) => Object.hasOwn(value, candidate));
   return [makeCall(name, key === undefined ? {} : (value[key] ?? {}), complete)];
 }
 
 /** True for a name under which the envelope's arguments may stand. */
 export function isArgumentKey(key: string): boolean {
   return ENVELOPE_ARGUMENT_KEYS.includes(key);
-}
-
-function argumentKey(value: JsonObject): string | undefined {
-  return ENVELOPE_ARGUMENT_KEYS.find((candidate) => Object.hasOwn(value, candidate));
 }
 
 /** Calls of registered tools in another form than the envelope's: `{name, arguments}`, or a list of them under a key. */

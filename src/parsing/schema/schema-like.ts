@@ -75,9 +75,7 @@ const UNCHECKED: Repair = {
   cost: 0,
 };
 
-type Verdict = { readonly issues: readonly Issue[] } | 'later';
-
-function run(validate: (value: unknown) => unknown, value: Json): Verdict {
+function run(validate: (value: unknown) => unknown, value: Json): { readonly issues: readonly Issue[] } | 'later' {
   let result: unknown;
   try {
     result = validate(value);

@@ -3,11 +3,6 @@ export type Member =
   | { readonly kind: 'text'; readonly text: string; readonly isBlank: boolean; readonly complete: boolean }
   | { readonly kind: 'json'; readonly source: string };
 
-/** `open`: more may come · `closed`: the object ended · `lost`: this is not an object that can be followed. */
-type LexerState = 'open' | 'closed' | 'lost';
-
-type Expect = 'key' | 'colon' | 'value' | 'comma';
-
 const LONGEST_SCALAR = 400;
 /** The code that closes what each quote opens: models write these, too. */
 const CLOSING_QUOTES = new Map([
@@ -21,11 +16,12 @@ const CLOSING_QUOTES = new Map([
  * every character once and never back; at the first thing that is not an object it stops and keeps what it has.
  */
 export class EnvelopeLexer {
-  state: LexerState = 'open';
+  /** `open`: more may come · `closed`: the object ended · `lost`: this is not an object that can be followed. */
+  state: 'open' | 'closed' | 'lost' = 'open';
   readonly members = new Map<string, Member>();
   /** The keys that were read. */
   readonly keys = new Set<string>();
-  private expect: Expect = 'key';
+  private expect: 'key' | 'colon' | 'value' | 'comma' = 'key';
   private decoder: StringDecoder | undefined;
   private quote = 34;
   private key = '';

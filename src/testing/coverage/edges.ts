@@ -18,7 +18,7 @@ export interface Edge {
 
 /** Every arrow of a machine, in the order of its drawing. */
 function edgesOf(machine: AnyStateMachine): readonly Edge[] {
-  return nodesOf(machine.root).flatMap((node) => transitionsOf(node).map(edgeOf));
+  return nodesOf(machine.root).flatMap((node) => [...node.transitions.values(), node.always ?? []].flat().map(edgeOf));
 }
 
 /** Every state of a machine, as dotted paths. */
@@ -49,10 +49,6 @@ const knownEdges = new WeakMap<AnyTransitionDefinition, Edge>();
 
 function nodesOf(node: AnyStateNode): readonly AnyStateNode[] {
   return [node, ...Object.values(node.states).flatMap(nodesOf)];
-}
-
-function transitionsOf(node: AnyStateNode): readonly AnyTransitionDefinition[] {
-  return [...node.transitions.values(), node.always ?? []].flat();
 }
 
 function siblingsOf(node: AnyStateNode, { eventType }: AnyTransitionDefinition): readonly AnyTransitionDefinition[] {

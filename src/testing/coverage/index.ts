@@ -12,11 +12,6 @@ import { isJsonObject } from '../../json/json.ts';
 import { optionsOf } from '../../json/known-options.ts';
 import { type MachineCoverage, machineCoverage, edgeText, COVERAGE_FOLDER } from './edges.ts';
 
-/** What the reporter needs of vitest. */
-interface Vitest {
-  readonly projects: readonly { readonly config: { readonly setupFiles: string[] } }[];
-}
-
 /** Options of the reporter: `reporters: [['signalbox/testing/coverage', { json: 'coverage/machines.json' }]]`. */
 export interface CoverageOptions {
   /** Also writes the coverage to this file, as JSON. */
@@ -45,7 +40,7 @@ export default class CoverageReporter {
   }
 
   /** Begins to watch, before the first worker starts. */
-  onInit(vitest: Vitest): void {
+  onInit(vitest: { readonly projects: readonly { readonly config: { readonly setupFiles: string[] } }[] }): void {
     this.#folder = mkdtempSync(join(tmpdir(), 'signalbox-coverage-'));
     process.env[COVERAGE_FOLDER] = this.#folder;
     const own = import.meta.url;

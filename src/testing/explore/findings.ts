@@ -21,20 +21,10 @@ import type { Transition } from '../../machines/events/run-events.ts';
 import { microstepReader, stateText } from '../../machines/events/transition-log.ts';
 
 /** What is found while it is explored. */
-export interface Findings {
-  readonly violations: readonly Violation[];
-  /** Judges where a walk has come to; false when a law is broken there. */
-  judge(run: ExploredRun, since: number, choices: readonly PathChoice[]): boolean;
-  /** Notes what was not explored. */
-  gap(what: string): void;
-  /** Notes a path that never ends. */
-  cycle(run: ExploredRun): void;
-  close(configurations: number, depth: number): void;
-  exploration(): Exploration;
-}
+export type Findings = ReturnType<typeof findings>;
 
 /** Keeps what an exploration finds, each broken law once, by the shortest path to it. */
-export function findings(explored: ExploredMachine, own: readonly Law[]): Findings {
+export function findings(explored: ExploredMachine, own: readonly Law[]) {
   const laws = [...DEFAULT_LAWS, ...own];
   const violations: Violation[] = [];
   const paths: ExploredPath[] = [];
@@ -78,19 +68,21 @@ export function findings(explored: ExploredMachine, own: readonly Law[]): Findin
 
   return {
     violations,
-    judge: (run, since, choices) => {
+    /** Judges where a walk has come to; false when a law is broken there. */
+    judge: (run: ExploredRun, since: number, choices: readonly PathChoice[]): boolean => {
       note(run);
       const isSound = judged(run, since, choices);
       if (isSound && run.isOver()) paths.push(pathOf(run));
       if (!isSound && !run.isOver()) gaps.add('what follows a broken law was not explored');
       return isSound;
     },
-    gap: (what) => void gaps.add(what),
-    cycle: (run) => broken(stepBudget.name, 'the same state comes again and again, and no step is counted', run),
-    close: (configurations, depth) => {
+    gap: (what: string): void => void gaps.add(what),
+    cycle: (run: ExploredRun): void =>
+      broken(stepBudget.name, 'the same state comes again and again, and no step is counted', run),
+    close: (configurations: number, depth: number): void => {
       totals = { configurations, depth };
     },
-    exploration: () => ({
+    exploration: (): Exploration => ({
       ok: violations.length === 0,
       exhaustive: gaps.size === 0,
       bounds: [...gaps],

@@ -30,13 +30,7 @@ interface Answer {
 }
 
 /** The answers of a recording, each given once. */
-interface RecordedAnswers {
-  /** The answer for this effect; a {@link Divergence} without a state when it is not recorded. */
-  take(effect: Effect): Pick<Answer, 'out'> | { readonly missing: Omit<Divergence, 'state'> };
-}
-
-/** Reads the answers of a recording. */
-function recordedAnswers(recording: Recording, matching: Matching): RecordedAnswers {
+function recordedAnswers(recording: Recording, matching: Matching) {
   const answers = answersOf(recording);
   const given = new Set<Answer>();
 
@@ -49,7 +43,8 @@ function recordedAnswers(recording: Recording, matching: Matching): RecordedAnsw
   };
 
   return {
-    take: (effect) => {
+    /** The answer for this effect; a {@link Divergence} without a state when it is not recorded. */
+    take: (effect: Effect): Pick<Answer, 'out'> | { readonly missing: Omit<Divergence, 'state'> } => {
       const answer = find(effect);
       if (answer === undefined) return { missing: missingAnswer(effect, left(effect.name), answers) };
       given.add(answer);

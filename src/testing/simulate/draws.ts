@@ -18,25 +18,7 @@ export interface Drawn {
 export type Only = ReadonlySet<string> | null;
 
 /** All chance of one run. Each draw follows from the seed and its own key alone, so that leaving one out moves no other. */
-export interface Draws {
-  readonly seed: number;
-  /** Everything that was drawn so far. */
-  readonly drawn: readonly Drawn[];
-  /** Where something could have happened, by its key, in a form that stays when requests before it are left out. Only with `only`. */
-  readonly asked: ReadonlyMap<string, string>;
-  /** The requests that the model got, with how many calls there were in the reply to each. */
-  readonly replies: Map<number, number>;
-  /** Whether something out of the ordinary happens at a place, with this probability. */
-  happens(kind: string, place: string, rate: number, says: string): boolean;
-  /** From this request on the model answers that it is done. */
-  readonly done: number;
-  /** Whether this is left out: `request 3`, `call 3.1`. */
-  leavesOut(what: string): boolean;
-  /** A whole number from 0 up to, and never, `below`. It is no draw of its own: it says how something happens. */
-  below(key: string, below: number): number;
-  /** A source of numbers of its own, for code that draws one after the other. */
-  source(key: string): () => number;
-}
+export type Draws = ReturnType<typeof drawsOf>;
 
 /** Seeds from here on are bred: they hold the seed that they descend from above these bits. */
 const GENERATION = 2 ** 24;
@@ -51,7 +33,7 @@ export function bredSeed(parent: number, child: number): number {
 }
 
 /** Makes the draws of a seed. With `only` nothing happens but what it names: how a failure is shrunk. */
-export function drawsOf(seed: number, only: Only): Draws {
+export function drawsOf(seed: number, only: Only) {
   const drawn: Drawn[] = [];
   const asked = new Map<string, string>();
   const counts = new Map<string, number>();
@@ -67,11 +49,16 @@ export function drawsOf(seed: number, only: Only): Draws {
   };
   return {
     seed,
+    /** Everything that was drawn so far. */
     drawn,
+    /** Where something could have happened, by its key, in a form that stays without requests before it. Only with `only`. */
     asked,
+    /** The requests that the model got, with how many calls there were in the reply to each. */
     replies,
+    /** From this request on the model answers that it is done. */
     done,
-    happens: (kind, place, rate, says) => {
+    /** Whether something out of the ordinary happens at a place, with this probability. */
+    happens: (kind: string, place: string, rate: number, says: string): boolean => {
       if (rate <= 0) return false;
       const key = `${kind} ${place}`;
       if (only !== null) note(kind, key);
@@ -81,9 +68,12 @@ export function drawsOf(seed: number, only: Only): Draws {
       drawn.push({ key: isForced ? `${key}!` : key, kind, says });
       return true;
     },
-    leavesOut: (what) => left.has(what),
-    below: (key, below) => Math.floor(at(`how ${key}`) * below),
-    source: (key) => {
+    /** Whether this is left out: `request 3`, `call 3.1`. */
+    leavesOut: (what: string): boolean => left.has(what),
+    /** A whole number from 0 up to, and never, `below`. It is no draw of its own: it says how something happens. */
+    below: (key: string, below: number): number => Math.floor(at(`how ${key}`) * below),
+    /** A source of numbers of its own, for code that draws one after the other. */
+    source: (key: string): (() => number) => {
       let count = 0;
       const start = Math.floor(at(key) * 2 ** 32);
       return () => fraction(start ^ Math.imul(++count, 0x9e3779b1));

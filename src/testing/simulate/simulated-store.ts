@@ -17,12 +17,6 @@ import type { Draws } from './draws.ts';
 import { WatchedWork } from './journal-laws.ts';
 import { type FaultName, type FaultRates, performed } from './simulated-faults.ts';
 
-/** An outcome that is known and has not arrived yet. */
-export interface HeldOutcome {
-  readonly says: string;
-  release(): void;
-}
-
 /** Thrown out of a simulated journal in the place of a process that ends. */
 function simulatedCrash(fault: FaultName, code: string): Error {
   return Object.assign(new Error(`The journal could not write: ${fault} (simulated).`), {
@@ -59,7 +53,7 @@ interface Abilities {
 /** A store of one run, and what the simulation does with it. */
 export class SimulatedStore implements JournalStore {
   /** What could arrive now, oldest first. */
-  readonly held: HeldOutcome[] = [];
+  readonly held: { readonly says: string; release(): void }[] = [];
   /** The leaves that are working in code of the user's, by their effect's id. */
   readonly working = new Map<string, Effect>();
   /** The timers of the machines that are open. */

@@ -31,7 +31,6 @@ export function agTexts({ journal, runId, signal, resumed = null, ...client }: A
   return clientTexts(new AgClient(runId, client), { journal, runId, signal, resumed });
 }
 
-/** What one client is sent. */
 class AgClient implements RunClient {
   readonly #names: Required<AgNames>;
   readonly #fold: AgUiFold;
@@ -68,7 +67,6 @@ class AgClient implements RunClient {
     this.#hasSome = isNew || posted.some(isOurs);
   }
 
-  /** Nothing more comes. */
   get isOver(): boolean {
     return this.#isOver;
   }

@@ -96,7 +96,6 @@ function askedPart(part: Part, { mediaType, filename }: JsonObject): UiPart {
   return { type: 'file', mediaType, url: `data:${mediaType};base64,${data}`, ...named };
 }
 
-/** Makes a message of its chunks. */
 class UiMessageFold {
   #id = '';
   #metadata: object = {};

@@ -28,7 +28,6 @@ export class UiStreamFold extends EventFold<UiChunk> {
   /** How many calls each child agent has made, by the call that it works for. */
   readonly #childCalls = new Map<string, number>();
   #step: 'none' | 'fresh' | 'used' = 'none';
-  /** The number of the step. */
   #number = 0;
   #blocks = 0;
   #plans = 0;

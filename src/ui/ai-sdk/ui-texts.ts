@@ -31,7 +31,6 @@ export function refusedTexts(body: string): string {
   return unrecorded([{ type: 'error', errorText: error?.message ?? body }]) + DONE;
 }
 
-/** What one client is sent. */
 class UiClient implements RunClient {
   readonly #fold = new UiStreamFold();
   readonly #live = new UiLiveText();
@@ -51,7 +50,6 @@ class UiClient implements RunClient {
     this.#viewer = state ? new RunViewer() : null;
   }
 
-  /** Nothing more comes. */
   get isOver(): boolean {
     return this.#isOver;
   }
@@ -138,7 +136,6 @@ class UiLiveText {
   #count = 0;
   #open: { readonly kind: 'text' | 'reasoning'; readonly id: string } | null = null;
 
-  /** What is new in the text. */
   show(text: LiveText): readonly UiChunk[] {
     const before = this.#shown ?? { attempt: text.attempt, thought: '', answer: '' };
     const [thought, answer] = [addedTo(before.thought, text.thought), addedTo(before.answer, text.answer)];
@@ -148,7 +145,6 @@ class UiLiveText {
     return [...this.#add('reasoning', thought), ...this.#add('text', answer)];
   }
 
-  /** Removes what was shown. */
   takeBack(): readonly UiChunk[] {
     const wasShown = this.#shown !== null;
     this.#shown = null;

@@ -113,7 +113,6 @@ export class Chat {
     return run?.state === 'ended' && run.status !== 'answered' ? null : run;
   }
 
-  /** Whether a run was begun with this input. */
   hasBegun(run: RunSummary, input: RunInput): Promise<boolean> {
     return saysSame(this.#options.journal, run, input);
   }

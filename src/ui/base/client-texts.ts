@@ -41,7 +41,7 @@ export async function* clientTexts(
   try {
     for (;;) {
       const fed: IteratorResult<RunFed, unknown> | 'waited' = await (isWaiting
-        ? Promise.race([next, pause(WAITING_MS)])
+        ? Promise.race([next, new Promise<'waited'>((resolve) => setTimeout(() => resolve('waited'), WAITING_MS))])
         : next);
       if (fed === 'waited') {
         yield client.ended();
@@ -67,10 +67,6 @@ export async function* clientTexts(
     next.catch(() => undefined);
     void feed.return(undefined);
   }
-}
-
-function pause(ms: number): Promise<'waited'> {
-  return new Promise((resolve) => setTimeout(() => resolve('waited'), ms));
 }
 
 /**

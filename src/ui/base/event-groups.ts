@@ -128,7 +128,6 @@ export abstract class EventFold<TMessage> {
   protected hasEnded = false;
   #seq = 0;
 
-  /** The number of the last event. */
   get seq(): number {
     return this.#seq;
   }

@@ -1,5 +1,5 @@
 import type { Message } from '../../../actors/model.ts';
-import { type Json, type JsonObject, isJsonObject, parsedText } from '../../../json/json.ts';
+import { type Json, type JsonObject, isJsonObject, memberOf, parsedText } from '../../../json/json.ts';
 import type { ShownOutput } from '../../../machines/agent/typed-output.ts';
 import { issuesOf } from '../../../parsing/schema/fit.ts';
 import {
@@ -64,7 +64,9 @@ function forgotten(before: Story, shown: ShownOutput): string | null {
   if (reply?.kind !== 'settled' || !reply.out.ok) return null;
   const { answer, others } = given(reply.out.value, shown);
   if (answer === null || !answer.fits || others === 0) return null;
-  const outcomes = before.slice(asked).flatMap((one) => (isOwnMove(one, 'toolCall') ? [kindOf(one.output)] : []));
+  const outcomes = before
+    .slice(asked)
+    .flatMap((one) => (isOwnMove(one, 'toolCall') ? [memberOf(one.output, 'kind')] : []));
   const succeeded = outcomes.filter((kind) => kind === 'tool.succeeded').length;
   return succeeded === others ? 'an answer was held, and forgotten when the calls beside it had succeeded' : null;
 }
@@ -153,10 +155,6 @@ function given(
 function problemOf(checked: Json): string | null {
   if (!isJsonObject(checked) || checked.ok !== false || !Array.isArray(checked.issues)) return null;
   return textAt(checked.issues[0] ?? null, 'message');
-}
-
-function kindOf(outcome: unknown): unknown {
-  return typeof outcome === 'object' && outcome !== null ? Reflect.get(outcome, 'kind') : undefined;
 }
 
 function isSteer(one: Happening): boolean {

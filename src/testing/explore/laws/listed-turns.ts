@@ -32,7 +32,8 @@ interface ListedTurn {
   readonly refusedTools: boolean;
 }
 
-const LONGEST_PAUSE_MS = 60_000;
+/** No model is asked again that wants a longer pause. */
+export const LONGEST_PAUSE_MS = 60_000;
 
 /** Failures of a model that another model may get past, although it cannot itself. */
 const ITS_OWN: ReadonlySet<string> = new Set(['quota-exhausted', 'model-not-found', 'no-model']);

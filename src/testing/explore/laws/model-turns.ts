@@ -4,6 +4,7 @@ import type { RankedModel } from '../../../machines/contract/agent-setup.ts';
 import { type Story, begins, isOwn, isOwnMove, ownerOf, textAt } from '../walk/story.ts';
 import { type Law, news } from './law.ts';
 import {
+  LONGEST_PAUSE_MS,
   type ModelAttempt,
   isListed,
   isShortenable,
@@ -25,8 +26,6 @@ interface Turn {
   /** A model of the run has refused tools. */
   readonly refusedTools: boolean;
 }
-
-const LONGEST_PAUSE_MS = 60_000;
 
 /** How often the model is asked. */
 export const modelTurns: Law = {
@@ -130,7 +129,7 @@ function askedIn(own: Story, path: string): readonly ModelAttempt[] {
       const { request } = one.effect;
       const model = textAt(request, 'model');
       const { messages } = Object(request);
-      asked.push({ model, mode: modeOf(request), messages, pause, error: null });
+      asked.push({ model, mode: textAt(request, 'toolCalling'), messages, pause, error: null });
       pause = null;
     }
     const last = asked.at(-1);
@@ -149,8 +148,4 @@ function isEnd(one: Story[number], path: string): boolean {
 
 function isOfTurn(effect: Parameters<typeof ownerOf>[0], path: string): boolean {
   return effect.name === 'callLlm' && ownerOf(effect) === path;
-}
-
-function modeOf(request: unknown): string {
-  return typeof request === 'object' && request !== null ? String(Reflect.get(request, 'toolCalling')) : '';
 }

@@ -103,19 +103,11 @@ export class ExplorationError extends Error {
 
 const MOST_MICROSTEPS = 2000;
 
-/** Watches for a machine that makes transitions for ever without waiting for anything, which nothing else would end. */
-interface EndlessGuard {
-  readonly inspect: (event: InspectionEvent) => void;
-  /** Restarts the count. */
-  reset(): void;
-  readonly tripped: boolean;
-}
-
 /** Ends an endless chain of transitions by an error in the machine that makes it. */
-export function endlessGuard(): EndlessGuard {
+export function endlessGuard() {
   let count = 0;
   const guard = {
-    inspect: ({ type }: InspectionEvent) => {
+    inspect: ({ type }: InspectionEvent): void => {
       if (type !== '@xstate.microstep' || ++count <= MOST_MICROSTEPS) return;
       guard.tripped = true;
       throw new ExplorationError(
@@ -123,7 +115,8 @@ export function endlessGuard(): EndlessGuard {
         `The machine made ${MOST_MICROSTEPS} transitions without waiting for anything.`,
       );
     },
-    reset: () => {
+    /** Restarts the count. */
+    reset: (): void => {
       count = 0;
     },
     tripped: false,

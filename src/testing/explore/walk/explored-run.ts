@@ -25,25 +25,10 @@ export interface PathChoice {
 }
 
 /** A walk: where it stands, and the next step of it. */
-export interface ExploredRun {
-  readonly actor: AnyActor;
-  /** What is open, in the order in which it was opened. */
-  readonly open: ReadonlyMap<string, Effect>;
-  readonly story: readonly Happening[];
-  readonly edges: ReadonlySet<Edge>;
-  /** The entries so far. */
-  readonly told: readonly PathChoice[];
-  /** The machine made transitions without end, waiting for nothing, and was stopped. */
-  isEndless(): boolean;
-  accepts(event: OutsideEvent): boolean;
-  isOver(): boolean;
-  actors(): readonly LiveActor[];
-  tell(choice: PathChoice): void;
-  view(): View;
-}
+export type ExploredRun = ReturnType<typeof exploredRun>;
 
 /** Starts a walk; the machine has taken its first transitions when this returns. */
-export function exploredRun(explored: ExploredMachine): ExploredRun {
+export function exploredRun(explored: ExploredMachine) {
   const open = new Map<string, Effect>();
   const story: Happening[] = [];
   const edges = new Set<Edge>();
@@ -96,16 +81,19 @@ export function exploredRun(explored: ExploredMachine): ExploredRun {
 
   return {
     actor: driven.actor,
+    /** What is open, in the order in which it was opened. */
     open,
     story,
     edges,
+    /** The entries so far. */
     told,
-    isEndless: () => guard.tripped,
-    accepts: (event) => driven.accepts(event, undefined),
-    isOver: () => !driven.isActive(),
-    actors: () => liveActors(driven.actor),
+    /** The machine made transitions without end, waiting for nothing, and was stopped. */
+    isEndless: (): boolean => guard.tripped,
+    accepts: (event: OutsideEvent): boolean => driven.accepts(event, undefined),
+    isOver: (): boolean => !driven.isActive(),
+    actors: (): readonly LiveActor[] => liveActors(driven.actor),
     tell,
-    view: () => viewOf(driven.actor, { open, story, told }),
+    view: (): View => viewOf(driven.actor, { open, story, told }),
   };
 }
 

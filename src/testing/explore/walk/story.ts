@@ -27,7 +27,6 @@ export type Story = readonly Happening[];
 
 /** A move of a machine. */
 export type Moved = Extract<Happening, { readonly kind: 'moved' }>;
-type Started = Extract<Happening, { readonly kind: 'started' }>;
 type Settled = Extract<Happening, { readonly kind: 'settled' }>;
 
 /** The path of the actor that started an effect: `agent/c1` for `agent/c1/callTool#2`. */
@@ -54,7 +53,7 @@ export function isOwnMove(one: Happening, machine = 'agent'): one is Moved {
 }
 
 /** True where this leaf begins. */
-export function begins(one: Happening, leaf: string): one is Started {
+export function begins(one: Happening, leaf: string): one is Extract<Happening, { readonly kind: 'started' }> {
   return one.kind === 'started' && one.effect.name === leaf;
 }
 
