@@ -131,7 +131,7 @@ export function hasTalk(session: { readonly info: SessionInfo } | null): boolean
 }
 
 /** What one turn of the model cost. */
-interface TurnCost {
+export interface TurnCost {
   readonly turn: number;
   readonly inputTokens: number;
   readonly outputTokens: number;
