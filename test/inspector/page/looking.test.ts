@@ -95,7 +95,7 @@ test('raw requests are written out in full, with what came back', () => {
   const asked = exchangesOf(sessionOf('parallel').records).filter(({ name }) => name === 'callLlm');
 
   expect(asked).toHaveLength(2);
-  expect(JSON.stringify(asked[1]?.request)).toContain('Where is it warmer');
+  expect(JSON.stringify(asked[1]?.request())).toContain('Where is it warmer');
   expect(JSON.stringify(asked[1]?.outcome)).toContain('In Austin: 31 degrees');
 });
 

@@ -48,7 +48,7 @@ function ThisRun({ query }: { readonly query: string }) {
   return (
     <>
       {query !== '' && share < 1 && (
-        <p class="pad dim">{Math.floor(share * 100)} % of this run are read yet: there may be more.</p>
+        <p class="pad dim">Still reading this run ({Math.floor(share * 100)} %): there may be more.</p>
       )}
       {query !== '' && share === 1 && hits.length === 0 && <p class="empty">Not found.</p>}
       {hits.length === MOST_HITS && <p class="pad dim">These are the first {MOST_HITS} places; there may be more.</p>}
