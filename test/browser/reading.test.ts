@@ -107,6 +107,8 @@ test.skipIf(noChromium)('the usage of a long run has its rows in sight and its s
     .getByRole('listitem')
     .filter({ hasText: /^Step 80/ })
     .waitFor();
+  const room = () => page.evaluate(() => document.documentElement.scrollHeight - innerHeight);
+  expect(await room()).toBe(0);
   await page.keyboard.press('6');
   await page.getByRole('tab', { name: 'Compare', selected: true }).waitFor();
   expect(problems).toEqual([]);

@@ -7,7 +7,9 @@ import { actorsAt, innermost } from '../../../src/inspector/page/model/actor-sta
 import { costsOf, exchangesOf } from '../../../src/inspector/page/model/talk.ts';
 import { jsonDiff } from '../../../src/inspector/page/model/compare/json-diff.ts';
 import { placeLifelines, messagesOf } from '../../../src/inspector/page/model/sequence.ts';
+import { PageModel } from '../../../src/inspector/page/model/page-model.ts';
 import { search } from '../../../src/inspector/page/model/search.ts';
+import { sharedLines } from '../../../src/inspector/page/model/timeline.ts';
 import { toneAfter, toneOf } from '../../../src/inspector/page/model/tone.ts';
 import { agentMachine } from '../../../src/machines/agent/agent.ts';
 import { toolCallMachine } from '../../../src/machines/tool-call/tool-call.ts';
@@ -147,4 +149,32 @@ test('a run that failed ends in another tone than one that answered', () => {
 
   expect(toneAfter(drawing, ended('plain'))).toBe('done');
   expect(toneAfter(drawing, ended('loop'))).not.toBe('done');
+});
+
+test('a search in a run that grows finds what one in the whole run does', () => {
+  const frames = framesOfScene('parallel');
+  const model = new PageModel();
+  for (const frame of frames) {
+    model.add(frame);
+    const [growing] = model.sessions.values();
+    if (growing !== undefined) search(growing, 'oslo');
+  }
+  const [grown] = model.sessions.values();
+  if (grown === undefined) throw new Error('There is no session.');
+  expect(search(grown, 'oslo').length).toBeGreaterThan(3);
+  expect(search(grown, 'oslo')).toEqual(search(sessionOf('parallel'), 'oslo'));
+  expect(search(grown, 'austin')).toEqual(search(sessionOf('parallel'), 'austin'));
+});
+
+test('each actor has the lifeline of the life that it has at a step, also where it lived often', () => {
+  const session = sessionOf('plan-recovery');
+  const lines = placeLifelines(session);
+  const lives = [...session.actors.values()].filter(({ info }) => info.drawing !== null);
+  const kinds = sharedLines(session);
+  expect(lives.some((track) => track.lives.length > 1)).toBe(true);
+  for (const track of lives)
+    for (const life of track.lives) {
+      const column = kinds.findIndex((kind) => kind.lives.some((one) => one.track === track && one.life === life));
+      expect(lines.columnOf(track.info.path, life.from)).toBe(column);
+    }
 });

@@ -133,7 +133,7 @@ function CostsTab() {
   const longest = turns.reduce((most, { durationMs }) => Math.max(most, durationMs), 1);
   return (
     <div class="desk-page costs">
-      <p class="row dim" aria-hidden="true">
+      <p class="row" aria-hidden="true">
         <span>Step</span>
         <span>Tokens in</span>
         <span>Tokens out</span>
