@@ -103,7 +103,8 @@ const engineAsScript: Plugin = {
         ));`
       : null,
   // The engine takes a thread for one of its own, and would listen in it instead.
-  transform: (code, id) => (id.endsWith('elk-worker.js') ? code.replace("typeof document === 'undefined'", 'false') : null),
+  transform: (code, id) =>
+    id.endsWith('elk-worker.js') ? code.replace("typeof document === 'undefined'", 'false') : null,
 };
 
 const LAYOUT = fileURLToPath(new URL('../src/inspector/layout/layout-machine.ts', import.meta.url));

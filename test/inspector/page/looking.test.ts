@@ -2,13 +2,14 @@ import { type AnyStateMachine, createMachine } from 'xstate';
 import { expect, test } from 'vitest';
 import { createAgent } from '../../../src/agent/create-agent.ts';
 import { drawMachine } from '../../../src/inspector/frames/drawing.ts';
+import type { Frame } from '../../../src/inspector/frames/protocol.ts';
 import { acceptedEvents } from '../../../src/inspector/page/model/forms/known-forms.ts';
 import { actorsAt, innermost } from '../../../src/inspector/page/model/actor-state.ts';
 import { costsOf, exchangesOf } from '../../../src/inspector/page/model/talk.ts';
 import { jsonDiff } from '../../../src/inspector/page/model/compare/json-diff.ts';
 import { placeLifelines, messagesOf } from '../../../src/inspector/page/model/sequence.ts';
 import { PageModel } from '../../../src/inspector/page/model/page-model.ts';
-import { search } from '../../../src/inspector/page/model/search.ts';
+import { search, stepOfLine } from '../../../src/inspector/page/model/search.ts';
 import { sharedLines } from '../../../src/inspector/page/model/timeline.ts';
 import { toneAfter, toneOf } from '../../../src/inspector/page/model/tone.ts';
 import { agentMachine } from '../../../src/machines/agent/agent.ts';
@@ -18,7 +19,7 @@ import { fakeTool } from '../../../src/testing/fake-tool.ts';
 import { scriptedModel } from '../../../src/testing/scripted-model.ts';
 import { calls } from '../../support/replies.ts';
 import { framesOf } from '../frames-of.ts';
-import { framesOfScene, modelOf, sessionOf } from './fixture.ts';
+import { framesOfScene, modelOf, sessionFrame, sessionOf, step } from './fixture.ts';
 
 test('a difference says where, what was, and what is', () => {
   expect(jsonDiff({ a: 1, b: [1, 2], c: 'x' }, { a: 1, b: [1, 3, 4], 'd e': null })).toEqual([
@@ -163,6 +164,12 @@ test('a search in a run that grows finds what one in the whole run does', () => 
   if (grown === undefined) throw new Error('There is no session.');
   expect(search(grown, 'oslo').length).toBeGreaterThan(3);
   expect(search(grown, 'oslo')).toEqual(search(sessionOf('parallel'), 'oslo'));
+  const replies = search(grown, 'oslo').filter(({ where }) => where.startsWith('reply'));
+  const lines = [...grown.records.entries()].filter(
+    ([, line]) => line?.t === 'outcome' && /oslo/i.test(JSON.stringify(line)),
+  );
+  expect(lines.length).toBeGreaterThan(0);
+  expect(replies.map(({ position }) => position)).toEqual(lines.map(([line]) => stepOfLine(grown, line)));
   expect(search(grown, 'austin')).toEqual(search(sessionOf('parallel'), 'austin'));
 });
 
@@ -177,4 +184,23 @@ test('each actor has the lifeline of the life that it has at a step, also where 
       const column = kinds.findIndex((kind) => kind.lives.some((one) => one.track === track && one.life === life));
       expect(lines.columnOf(track.info.path, life.from)).toBe(column);
     }
+});
+
+test('actors of two kinds that live under one path by turns stand in the column of their kind', () => {
+  const actor = (name: string, at: number): Frame => ({
+    t: 'actor',
+    session: 'run',
+    actor: { path: 'agent/step', parent: 'agent', src: 'toolCall', name, drawing: 'd' },
+    step: at,
+  });
+  const names = ['look', 'pay', 'look'];
+  const frames = names.flatMap((name, n): readonly Frame[] => [
+    actor(name, n),
+    { t: 'step', session: 'run', step: step(2 * n + 1, 'RUNNING', { actor: 'agent/step' }) },
+    { t: 'step', session: 'run', step: step(2 * n + 2, 'DONE', { actor: 'agent/step' }) },
+    { t: 'actor-gone', session: 'run', path: 'agent/step', step: n },
+  ]);
+  const lines = placeLifelines(modelOf([sessionFrame(), ...frames]).session);
+  expect(lines.names).toEqual(['look', 'pay']);
+  expect([0, 2, 4].map((position) => lines.columnOf('agent/step', position))).toEqual([0, 1, 0]);
 });

@@ -106,7 +106,10 @@ export class JournalPlayer {
 
   #playedAgain(n: number): KeptStep | null {
     const half = this.#room / 2;
-    const steps = new KeptSteps(() => Infinity, (one) => Math.abs(one - n) < half);
+    const steps = new KeptSteps(
+      () => Infinity,
+      (one) => Math.abs(one - n) < half,
+    );
     const player = framePlayer({ session: this.#session, emit: () => undefined, onStep: steps.note });
     for (const record of this.#records) {
       player.feed(record);
