@@ -40,8 +40,9 @@ export async function buildPage(outDir: string): Promise<void> {
     output: { file: join(assets, 'player.js'), format: 'iife', minify: { mangle: { keepNames: true } } },
     plugins: [withoutZod],
   });
+  // Without comments and indents: no string of ours looks like one.
   const css = STYLES.map((name) => readFileSync(new URL(`styles/${name}.css`, SOURCE), 'utf8')).join('\n');
-  writeFileSync(join(assets, 'styles.css'), css);
+  writeFileSync(join(assets, 'styles.css'), css.replaceAll(/\/\*[^]*?\*\/|^\s+/gm, ''));
   for (const { id, layouts: own } of machines) writeFileSync(join(assets, `layouts-${id}.json`), json(own));
   writeFileSync(join(assets, 'layouts.json'), json(Object.fromEntries(machines.map(({ hash, id }) => [hash, id]))));
   writeFileSync(join(outDir, 'index.html'), readFileSync(new URL('index.html', SOURCE), 'utf8'));
@@ -86,28 +87,54 @@ const withoutZod: Plugin = {
 const ENGINE = 'layout-engine';
 
 /**
- * The layout engine is half of the page, so it is a script that is imported by the page that needs it, and stands before the
- * script of a page that is saved.
+ * The layout engine is half of the page, and some drawings take it seconds: it is a script that works in a thread of its own, begun by
+ * the page that needs it. In a page that is saved, which cannot begin one, it stands before the page's script.
  */
 const engineAsScript: Plugin = {
   name: 'engine-as-script',
   resolveId: (id) => (id === ENGINE ? `\0${ENGINE}` : null),
   load: (id) =>
     id === `\0${ENGINE}`
-      ? `import { layoutMachine } from ${JSON.stringify(LAYOUT)};\nglobalThis.signalboxLayout = layoutMachine;`
+      ? `import { layoutMachine } from ${JSON.stringify(LAYOUT)};
+        if (typeof document !== 'undefined') globalThis.signalboxLayout = layoutMachine;
+        else addEventListener('message', ({ data: [id, ...drawing] }) => layoutMachine(...drawing).then(
+          (layout) => postMessage({ id, layout }),
+          ({ message }) => postMessage({ id, layout: message }),
+        ));`
       : null,
+  // The engine takes a thread for one of its own, and would listen in it instead.
+  transform: (code, id) =>
+    id.endsWith('elk-worker.js') ? code.replace("typeof document === 'undefined'", 'false') : null,
 };
 
 const LAYOUT = fileURLToPath(new URL('../src/inspector/layout/layout-machine.ts', import.meta.url));
 
-/** Takes the layout engine from that script. */
+/** Takes the layout engine from that script. One that cannot be loaded is begun anew for the next drawing. */
 const engineFromScript: Plugin = {
   name: 'engine-from-script',
   load: (id) =>
     id === LAYOUT
-      ? `export async function layoutMachine(...drawing) {
-          if (globalThis.signalboxLayout === undefined) await import(new URL('./layout-engine.js', import.meta.url).href);
-          return globalThis.signalboxLayout(...drawing);
+      ? `let engine = null, count = 0;
+        const asked = new Map();
+        function begin() {
+          engine = new Worker(new URL('./layout-engine.js', import.meta.url));
+          engine.onmessage = ({ data: { id, layout } }) => {
+            asked.get(id)(layout);
+            asked.delete(id);
+          };
+          engine.onerror = () => {
+            engine = null;
+            for (const answer of asked.values()) answer('The layout engine failed.');
+            asked.clear();
+          };
+        }
+        export function layoutMachine(...drawing) {
+          if (globalThis.signalboxLayout !== undefined) return globalThis.signalboxLayout(...drawing);
+          if (engine === null) begin();
+          return new Promise((resolve) => {
+            asked.set(++count, resolve);
+            engine.postMessage([count, ...drawing]);
+          });
         }`
       : null,
 };

@@ -1,5 +1,5 @@
 import { isList } from './depth.ts';
-import type { Json } from './json.ts';
+import { type Json, sameAtFirst } from './json.ts';
 
 /**
  * A 104-bit digest of a JSON value, the same for equal values whatever the order of their keys. Not cryptographic: it
@@ -31,18 +31,12 @@ function digestOfList(list: readonly Json[]): string {
   if (list.length === 0) return hash('[]');
   const [first = null] = list;
   const before = typeof first === 'object' && first !== null ? latestLists.get(first) : undefined;
-  const grew = before !== undefined && beginsWith(list, before.list);
+  const grew = before !== undefined && sameAtFirst(list, before.list) === before.list.length;
   let running = grew ? before.digest : '[';
   for (const item of grew ? list.slice(before.list.length) : list) running = withItem(running, item);
   if (typeof first === 'object' && first !== null && Object.isFrozen(list))
     latestLists.set(first, { list, digest: running });
   return running;
-}
-
-function beginsWith(list: readonly Json[], start: readonly Json[]): boolean {
-  if (list.length < start.length) return false;
-  for (let index = 0; index < start.length; index++) if (list[index] !== start[index]) return false;
-  return true;
 }
 
 function withItem(before: string, item: Json): string {

@@ -71,7 +71,7 @@ test.skipIf(noChromium)('the sequence, the raw exchanges, the usage and the sear
   await page.keyboard.press('4');
   await panel.getByText('callLlm').first().waitFor();
   await page.keyboard.press('5');
-  await panel.getByRole('table').waitFor();
+  await panel.getByRole('list', { name: 'Usage by step' }).getByRole('listitem').first().waitFor();
   await page.keyboard.press('/');
   await page.getByLabel('Search this run').fill('oslo');
   await panel.getByText('Oslo').first().click();
@@ -335,7 +335,7 @@ test.skipIf(noChromium)('on a phone nothing sticks out, and each part is one pre
   // A time stands in one line.
   for (const [key, times] of [
     ['4', '.exchange summary .spring + .dim'],
-    ['5', '.costs td:nth-child(4)'],
+    ['5', '.costs .row > :nth-child(4)'],
   ] as const) {
     await page.keyboard.press(key);
     await page.locator(times).first().waitFor();

@@ -187,6 +187,8 @@ export type Frame =
   | { readonly t: 'record'; readonly session: string; readonly line: number; readonly record: RecordLine }
   /** From here on the recording has records without moves: this version would play them differently, or it is damaged. */
   | { readonly t: 'problem'; readonly session: string; readonly problem: string }
+  /** How much of what there is of a recording its player has read, from 0 to 1. */
+  | { readonly t: 'read'; readonly session: string; readonly share: number }
   /** A viewer was too slow: this many frames of the session were left out; it may ask for them by `GET`. */
   | { readonly t: 'gap'; readonly session: string; readonly dropped: number };
 

@@ -1,6 +1,6 @@
 import { isList } from '../../json/depth.ts';
 import type { Effect } from '../../actors/journal.ts';
-import { type Building, type Json, type JsonObject, isJsonObject, setOwn } from '../../json/json.ts';
+import { type Building, type Json, type JsonObject, isJsonObject, sameAtFirst, setOwn } from '../../json/json.ts';
 
 /**
  * Writes requests against the one before of the same name, so that a recording grows with what is new: a member that is
@@ -48,8 +48,7 @@ function against(before: Written | undefined, key: string, value: Json): Json {
   if (before !== undefined && value === old) return before.same;
   if (!isList(value)) return LOOKS_WRITTEN.some((name) => Object.hasOwn(value, name)) ? { $is: value } : value;
   if (before === undefined || old === undefined || !isList(old)) return value;
-  let keep = 0;
-  while (keep < value.length && keep < old.length && value[keep] === old[keep]) keep++;
+  const keep = sameAtFirst(value, old);
   return keep === 0 ? value : { $from: before.id, keep, add: value.slice(keep) };
 }
 

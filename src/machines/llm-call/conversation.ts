@@ -1,4 +1,5 @@
 import type { Message, MessageToolCall } from '../../actors/model.ts';
+import { sameAtFirst } from '../../json/json.ts';
 import type { AgentSettings } from '../contract/agent-setup.ts';
 
 const KEPT_OF_OLD_RESULT = 400;
@@ -262,12 +263,10 @@ function callIds(messages: readonly Message[]): ReadonlySet<string> {
   const [first] = messages;
   const before = first && idsOfCalls.get(first);
   const { messages: known, ids } =
-    before !== undefined && isBeginning(before.messages, messages) ? before : { messages: [], ids: new Set<string>() };
+    before !== undefined && sameAtFirst(before.messages, messages) === before.messages.length
+      ? before
+      : { messages: [], ids: new Set<string>() };
   for (const { toolCalls = [] } of messages.slice(known.length)) for (const call of toolCalls) ids.add(call.id);
   if (first !== undefined && messages.length >= MANY_MESSAGES) idsOfCalls.set(first, { messages, ids });
   return ids;
-}
-
-function isBeginning(start: readonly Message[], messages: readonly Message[]): boolean {
-  return start.every((message, at) => message === messages[at]);
 }

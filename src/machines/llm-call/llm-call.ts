@@ -282,7 +282,7 @@ export function composeRequest(input: LlmCallInput): ModelRequest {
   const shown = takesImages ? input.messages : withoutImages(input.messages);
   const messages = list !== null && toolCalling === 'json' ? toJsonMode(shown) : shown;
   return {
-    messages: [input.system[toolCalling], ...messages],
+    messages: messages.toSpliced(0, 0, input.system[toolCalling]),
     toolCalling,
     ...(native ? { tools, parallelToolCalls: settings.parallelToolCalls } : {}),
     ...heldTo(input),

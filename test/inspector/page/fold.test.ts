@@ -350,3 +350,18 @@ test('a plan of an agent is not touched by what a child does', () => {
     call: 'c1',
   });
 });
+
+test('a call that has ended stays as it ended when its run does', () => {
+  const statuses = sessionOf('parallel').talk.items.flatMap((item) => (item.kind === 'call' ? [item.status] : []));
+
+  expect(statuses).toEqual(['ok', 'ok']);
+});
+
+test('a question that is answered closes the questions of its own agent, and of no other', () => {
+  const { session, tell } = toldOf({ tool: 'continue', args: {}, reason: '' });
+  tell({ type: 'approval.requested', callId: 'q1' });
+  tell({ type: 'approval.requested', callId: 'c1.q1', child: 'helper' }, { agent: 'agent/c1/childAgent' });
+  expect(waitingCalls(session.talk)).toHaveLength(2);
+  tell({ type: 'state.changed', from: 'ERROR_RECOVERY', to: 'PLANNING', answer: 'no' });
+  expect(waitingCalls(session.talk).map(({ callId }) => callId)).toEqual(['c1.q1']);
+});

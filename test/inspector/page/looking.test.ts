@@ -2,12 +2,15 @@ import { type AnyStateMachine, createMachine } from 'xstate';
 import { expect, test } from 'vitest';
 import { createAgent } from '../../../src/agent/create-agent.ts';
 import { drawMachine } from '../../../src/inspector/frames/drawing.ts';
+import type { Frame } from '../../../src/inspector/frames/protocol.ts';
 import { acceptedEvents } from '../../../src/inspector/page/model/forms/known-forms.ts';
 import { actorsAt, innermost } from '../../../src/inspector/page/model/actor-state.ts';
 import { costsOf, exchangesOf } from '../../../src/inspector/page/model/talk.ts';
 import { jsonDiff } from '../../../src/inspector/page/model/compare/json-diff.ts';
 import { placeLifelines, messagesOf } from '../../../src/inspector/page/model/sequence.ts';
-import { search } from '../../../src/inspector/page/model/search.ts';
+import { PageModel } from '../../../src/inspector/page/model/page-model.ts';
+import { search, stepOfLine } from '../../../src/inspector/page/model/search.ts';
+import { sharedLines } from '../../../src/inspector/page/model/timeline.ts';
 import { toneAfter, toneOf } from '../../../src/inspector/page/model/tone.ts';
 import { agentMachine } from '../../../src/machines/agent/agent.ts';
 import { toolCallMachine } from '../../../src/machines/tool-call/tool-call.ts';
@@ -16,7 +19,7 @@ import { fakeTool } from '../../../src/testing/fake-tool.ts';
 import { scriptedModel } from '../../../src/testing/scripted-model.ts';
 import { calls } from '../../support/replies.ts';
 import { framesOf } from '../frames-of.ts';
-import { framesOfScene, modelOf, sessionOf } from './fixture.ts';
+import { framesOfScene, modelOf, sessionFrame, sessionOf, step } from './fixture.ts';
 
 test('a difference says where, what was, and what is', () => {
   expect(jsonDiff({ a: 1, b: [1, 2], c: 'x' }, { a: 1, b: [1, 3, 4], 'd e': null })).toEqual([
@@ -95,7 +98,7 @@ test('raw requests are written out in full, with what came back', () => {
   const asked = exchangesOf(sessionOf('parallel').records).filter(({ name }) => name === 'callLlm');
 
   expect(asked).toHaveLength(2);
-  expect(JSON.stringify(asked[1]?.request)).toContain('Where is it warmer');
+  expect(JSON.stringify(asked[1]?.request())).toContain('Where is it warmer');
   expect(JSON.stringify(asked[1]?.outcome)).toContain('In Austin: 31 degrees');
 });
 
@@ -147,4 +150,57 @@ test('a run that failed ends in another tone than one that answered', () => {
 
   expect(toneAfter(drawing, ended('plain'))).toBe('done');
   expect(toneAfter(drawing, ended('loop'))).not.toBe('done');
+});
+
+test('a search in a run that grows finds what one in the whole run does', () => {
+  const frames = framesOfScene('parallel');
+  const model = new PageModel();
+  for (const frame of frames) {
+    model.add(frame);
+    const [growing] = model.sessions.values();
+    if (growing !== undefined) search(growing, 'oslo');
+  }
+  const [grown] = model.sessions.values();
+  if (grown === undefined) throw new Error('There is no session.');
+  expect(search(grown, 'oslo').length).toBeGreaterThan(3);
+  expect(search(grown, 'oslo')).toEqual(search(sessionOf('parallel'), 'oslo'));
+  const replies = search(grown, 'oslo').filter(({ where }) => where.startsWith('reply'));
+  const lines = [...grown.records.entries()].filter(
+    ([, line]) => line?.t === 'outcome' && /oslo/i.test(JSON.stringify(line)),
+  );
+  expect(lines.length).toBeGreaterThan(0);
+  expect(replies.map(({ position }) => position)).toEqual(lines.map(([line]) => stepOfLine(grown, line)));
+  expect(search(grown, 'austin')).toEqual(search(sessionOf('parallel'), 'austin'));
+});
+
+test('each actor has the lifeline of the life that it has at a step, also where it lived often', () => {
+  const session = sessionOf('plan-recovery');
+  const lines = placeLifelines(session);
+  const lives = [...session.actors.values()].filter(({ info }) => info.drawing !== null);
+  const kinds = sharedLines(session);
+  expect(lives.some((track) => track.lives.length > 1)).toBe(true);
+  for (const track of lives)
+    for (const life of track.lives) {
+      const column = kinds.findIndex((kind) => kind.lives.some((one) => one.track === track && one.life === life));
+      expect(lines.columnOf(track.info.path, life.from)).toBe(column);
+    }
+});
+
+test('actors of two kinds that live under one path by turns stand in the column of their kind', () => {
+  const actor = (name: string, at: number): Frame => ({
+    t: 'actor',
+    session: 'run',
+    actor: { path: 'agent/step', parent: 'agent', src: 'toolCall', name, drawing: 'd' },
+    step: at,
+  });
+  const names = ['look', 'pay', 'look'];
+  const frames = names.flatMap((name, n): readonly Frame[] => [
+    actor(name, n),
+    { t: 'step', session: 'run', step: step(2 * n + 1, 'RUNNING', { actor: 'agent/step' }) },
+    { t: 'step', session: 'run', step: step(2 * n + 2, 'DONE', { actor: 'agent/step' }) },
+    { t: 'actor-gone', session: 'run', path: 'agent/step', step: n },
+  ]);
+  const lines = placeLifelines(modelOf([sessionFrame(), ...frames]).session);
+  expect(lines.names).toEqual(['look', 'pay']);
+  expect([0, 2, 4].map((position) => lines.columnOf('agent/step', position))).toEqual([0, 1, 0]);
 });

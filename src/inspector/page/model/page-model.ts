@@ -134,6 +134,8 @@ export class SessionModel {
   info: SessionInfo;
   /** Why its recording cannot be played to its end; null: it can. */
   problem: string | null = null;
+  /** How much of its recording was read, from 0 to 1. */
+  read = 0;
   /** Frames that the server left out because this viewer was too slow. */
   dropped = 0;
   /** The latest time that was received, in milliseconds from the session's beginning. */
@@ -147,6 +149,7 @@ export class SessionModel {
 
   constructor(info: SessionInfo) {
     this.info = info;
+    if (info.kind === 'system') this.read = 1;
   }
 
   get actors(): ReadonlyMap<string, ActorTrack> {
@@ -188,6 +191,9 @@ export class SessionModel {
       }
       case 'record':
         this.#records[frame.line] = frame.record;
+        return;
+      case 'read':
+        this.read = frame.share;
         return;
       case 'problem':
         this.problem = frame.problem;

@@ -1,5 +1,6 @@
 import { sharedLines } from './timeline.ts';
 import type { SessionModel } from './page-model.ts';
+import { lastUpTo } from './time-scale.ts';
 
 /** One arrow of the sequence diagram: which actor sent which event to which. `from` null: outside. */
 export interface SequenceMessage {
@@ -42,7 +43,8 @@ function senderOf(session: SessionModel, actor: string, event: string, position:
   const child = before === undefined ? undefined : session.actors.get(before.actor);
   if (before === undefined || child?.info.parent !== actor)
     return named === undefined ? parentOf(session, actor) : actor;
-  const over = child.lives.some(({ to }) => to === position || to === position - 1);
+  const now = lastUpTo(child.lives.length, (index) => child.lives[index]?.from, position) + 1;
+  const over = child.lives.slice(Math.max(0, now - 3), now).some(({ to }) => to === position || to === position - 1);
   return over || named !== undefined ? before.actor : parentOf(session, actor);
 }
 
@@ -64,12 +66,11 @@ export function placeLifelines(session: SessionModel): Lifelines {
   for (const [column, { lives }] of lines.entries())
     for (const { track, life } of lives) {
       const { path } = track.info;
-      const lived = [...(places.get(path) ?? []), { from: life.from, column }];
-      places.set(
-        path,
-        lived.sort((a, b) => a.from - b.from),
-      );
+      const lived = places.get(path) ?? [];
+      lived.push({ from: life.from, column });
+      places.set(path, lived);
     }
+  for (const lived of places.values()) lived.sort((a, b) => a.from - b.from);
   return {
     names: lines.map(({ name }) => name),
     columnOf: (path, position) => {

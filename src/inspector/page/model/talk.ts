@@ -131,7 +131,7 @@ export function hasTalk(session: { readonly info: SessionInfo } | null): boolean
 }
 
 /** What one turn of the model cost. */
-interface TurnCost {
+export interface TurnCost {
   readonly turn: number;
   readonly inputTokens: number;
   readonly outputTokens: number;
@@ -164,20 +164,27 @@ export interface RecordedExchange {
   readonly settled: number | null;
   readonly at: number;
   readonly durationMs: number | null;
-  readonly request: Json;
+  /** Written out in full: each may be as long as the conversation was then. */
+  readonly request: () => Json;
   readonly outcome: { readonly ok: boolean; readonly value: Json } | null;
 }
 
-/** All effects of a recording, in order, their requests written out in full. */
+/** All effects of a recording, in order. */
 export function exchangesOf(records: readonly (RecordLine | undefined)[]): readonly RecordedExchange[] {
   const head = records.find((record) => record?.t === 'run');
-  const read = deltaReader({ history: head?.t === 'run' ? head.history : [] });
+  const requestAt = (at: number): Json => {
+    const read = deltaReader({ history: head?.t === 'run' ? head.history : [] });
+    let request: Json = null;
+    for (const one of records.slice(0, at + 1))
+      if (one?.t === 'start' && one.ms === undefined) request = read(one.id, one.request ?? null);
+    return request;
+  };
   const open = new Map<string, number>();
   const exchanges: RecordedExchange[] = [];
   for (const [line, record] of records.entries()) {
     if (record?.t === 'start') {
-      const { id, name, at } = record;
-      const request = record.ms === undefined ? read(id, record.request ?? null) : { ms: record.ms };
+      const { id, name, at, ms } = record;
+      const request = (): Json => (ms === undefined ? requestAt(line) : { ms });
       open.set(id, exchanges.length);
       exchanges.push({ id, name, settled: null, at, durationMs: null, request, outcome: null });
     }

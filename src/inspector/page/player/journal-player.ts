@@ -26,8 +26,10 @@ interface KeptStep {
   readonly source: StepSource;
 }
 
-/** Some 3 KB each. */
+/** Some 3 KB each, and in a long run as much as its conversation. */
 const MOST_STEPS = 16_384;
+/** In a run of so many lines half of them are kept. */
+const MANY_LINES = 4000;
 
 /** Plays one session's lines. */
 export class JournalPlayer {
@@ -35,7 +37,7 @@ export class JournalPlayer {
   readonly #emit: (frame: Frame) => void;
   readonly #records: RecordLine[] = [];
   readonly #blobs = blobReader();
-  readonly #steps = new KeptSteps();
+  readonly #steps = new KeptSteps(() => this.#room);
   readonly #player: FramePlayer;
   #problem: string | null = null;
 
@@ -48,6 +50,11 @@ export class JournalPlayer {
   /** How many lines of the recording it has. */
   get count(): number {
     return this.#records.length;
+  }
+
+  /** How many steps are kept: each refers to the messages of its time, a list that is as long as the run. */
+  get #room(): number {
+    return Math.ceil(MOST_STEPS / (1 + (this.count / MANY_LINES) ** 2));
   }
 
   /** Takes the next line. The first must be the run's. */
@@ -98,11 +105,15 @@ export class JournalPlayer {
   }
 
   #playedAgain(n: number): KeptStep | null {
-    const steps = new KeptSteps((one) => Math.abs(one - n) < MOST_STEPS / 2);
+    const half = this.#room / 2;
+    const steps = new KeptSteps(
+      () => Infinity,
+      (one) => Math.abs(one - n) < half,
+    );
     const player = framePlayer({ session: this.#session, emit: () => undefined, onStep: steps.note });
     for (const record of this.#records) {
       player.feed(record);
-      if (steps.last > n + MOST_STEPS / 2) break;
+      if (steps.last > n + half) break;
     }
     this.#steps.adopt(steps);
     return this.#steps.find(n);
@@ -120,12 +131,14 @@ function isRecord(record: object): record is RecordLine {
 
 /** What steps came from, the oldest dropped first. */
 class KeptSteps {
+  readonly #room: () => number;
   readonly #wanted: (n: number) => boolean;
   #steps = new Map<number, KeptStep>();
   /** The number of the latest step that came by. */
   last = 0;
 
-  constructor(wanted: (n: number) => boolean = () => true) {
+  constructor(room: () => number, wanted: (n: number) => boolean = () => true) {
+    this.#room = room;
     this.#wanted = wanted;
   }
 
@@ -133,8 +146,9 @@ class KeptSteps {
     this.last = step.n;
     if (!this.#wanted(step.n)) return;
     this.#steps.set(step.n, { step, source });
+    const room = this.#room();
     for (const oldest of this.#steps.keys()) {
-      if (this.#steps.size <= MOST_STEPS) return;
+      if (this.#steps.size <= room) return;
       this.#steps.delete(oldest);
     }
   };

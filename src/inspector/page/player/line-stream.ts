@@ -10,29 +10,47 @@ export interface LineStream {
 type AddressOf = (part: 'lines' | 'stream', from: number) => string;
 
 /**
- * Passes on a session's lines, each once and in order; `take` says how many lines of the recording there are now. Those
- * that there are already come in one answer, but for a session that has just begun. A stream that breaks is opened
- * again by the browser and continues where it was.
+ * Passes on a session's lines, each once and in order; `take` says how many lines of the recording there are now, and is told how
+ * much of what there is it has then, from 0 to 1. Those that there are already come in one answer, but for a session that has
+ * just begun. A stream that breaks is opened again by the browser and continues where it was.
  */
-export function lineStream(at: AddressOf, isNew: boolean, take: (lines: readonly string[]) => number): LineStream {
+export function lineStream(
+  at: AddressOf,
+  isNew: boolean,
+  take: (lines: readonly string[], share: number) => number,
+): LineStream {
   const source = new SessionSource();
   let last = 0;
+  /** What came in that answer, until all of it is taken; how much of it is. */
+  let answer: readonly string[] = [];
+  let taken = 0;
   const open = (): void => {
     source.open(at('stream', last)).onmessage = ({ data }: MessageEvent<unknown>) => {
-      if (typeof data === 'string') last = take(data.split('\n'));
+      if (typeof data === 'string') last = take(data.split('\n'), 1);
     };
   };
   const load = async (stopped: () => boolean): Promise<void> => {
-    const response = await fetch(at('lines', 0)).catch(() => null);
-    const text = response?.ok === true ? await response.text().catch(() => '') : '';
-    const taken = (lines: readonly string[]): void => void (last = take(lines));
-    if (await takeInSlices(text, taken, stopped)) open();
+    if (last === 0) {
+      take([], 0);
+      const response = await fetch(at('lines', 0)).catch(() => null);
+      const text = response?.ok === true ? await response.text().catch(() => '') : '';
+      if (stopped()) return;
+      answer = linesIn(text);
+    }
+    const takeNext = (lines: readonly string[]): void => {
+      taken += lines.length;
+      last = take(lines, taken / answer.length);
+    };
+    if (!(await takeInSlices(answer.slice(taken), takeNext, stopped))) return;
+    answer = [];
+    taken = 0;
+    open();
   };
 
   return {
     resume: () => {
       if (!source.begin()) return;
-      if (last > 0 || isNew) open();
+      if (answer.length === 0 && (last > 0 || isNew)) open();
       else void load(source.untilPaused());
     },
     pause: () => source.pause(),
@@ -85,13 +103,17 @@ export class SessionSource {
 const SLICE_MS = 30;
 const LINES_AT_ONCE = 20;
 
-/** Passes on the lines of a text, a few at a time; false: it was stopped. */
+/** The lines of a recording. */
+export function linesIn(text: string): readonly string[] {
+  return text.split('\n').filter((line) => line !== '');
+}
+
+/** Passes on lines, a few at a time; false: it was stopped. */
 export async function takeInSlices(
-  text: string,
+  lines: readonly string[],
   take: (lines: readonly string[]) => void,
   stopped: () => boolean,
 ): Promise<boolean> {
-  const lines = text.split('\n').filter((line) => line !== '');
   for (let next = 0; next < lines.length;) {
     const until = performance.now() + SLICE_MS;
     while (next < lines.length && performance.now() < until) take(lines.slice(next, (next += LINES_AT_ONCE)));

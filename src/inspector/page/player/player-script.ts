@@ -40,8 +40,11 @@ function playSessions(post: (reply: PlayerReply) => void): (order: PlayerOrder) 
     // This script lies in the folder of the page's files.
     const at = (part: string, from: number): string =>
       `../api/sessions/${encodeURIComponent(session)}/${part}?token=${encodeURIComponent(token)}&from=${from}`;
-    const stream = lineStream(at, isNew, (lines) => {
+    let read = -1;
+    const stream = lineStream(at, isNew, (lines, share) => {
       for (const line of lines) player.take(line);
+      if (share !== read) made.push({ t: 'read', session, share });
+      read = share;
       if (made.length > 0) post({ frames: made });
       made = [];
       return player.count;

@@ -2,7 +2,7 @@ import { isJsonObject } from '../../../json/json.ts';
 import { type Frame, PROTOCOL, type SavedPage, type SavedSession, type StepDetail } from '../../frames/protocol.ts';
 import { unshare } from '../../frames/shared-json.ts';
 import { JournalPlayer } from '../player/journal-player.ts';
-import { takeInSlices } from '../player/line-stream.ts';
+import { linesIn, takeInSlices } from '../player/line-stream.ts';
 import { type Desk, isStepDetail } from './desk.ts';
 import { isFrame } from './feed.ts';
 
@@ -54,13 +54,19 @@ interface ShownSession {
 function savedSession(saved: SavedSession): ShownSession {
   if ('frames' in saved)
     return { show: (take) => saved.frames.filter(isFrame).forEach(take), detail: detailReader(saved) };
+  let taken = 0;
   let give = (_frame: Frame): void => undefined;
   const player = new JournalPlayer(saved.info.id, (frame) => give(frame));
-  const play = (lines: readonly string[]): void => lines.forEach((line) => player.take(line));
+  const lines = linesIn(saved.lines);
+  const play = (some: readonly string[]): void => {
+    for (const line of some) player.take(line);
+    taken += some.length;
+    give({ t: 'read', session: saved.info.id, share: taken / lines.length });
+  };
   return {
     show: (take) => {
       give = take;
-      void takeInSlices(saved.lines, play, () => false);
+      void takeInSlices(lines, play, () => false);
     },
     detail: (step) => player.detail(step),
   };

@@ -1,5 +1,5 @@
 import { useEffect } from 'preact/hooks';
-import { hasTalk, costsOf } from '../../model/talk.ts';
+import { hasTalk, costsOf, type TurnCost } from '../../model/talk.ts';
 import { type DeskTab, usePage } from '../../state/page-state.ts';
 import { CompareTab } from '../compare/CompareTab.tsx';
 import { ExchangesTab } from './ExchangesTab.tsx';
@@ -130,43 +130,51 @@ function CostsTab() {
   const { state } = usePage();
   const { turns, total } = costsOf(state.talk.value);
   if (turns.length === 0) return <p class="empty">The model has not replied yet.</p>;
-  const longest = Math.max(1, ...turns.map(({ durationMs }) => durationMs));
+  const longest = turns.reduce((most, { durationMs }) => Math.max(most, durationMs), 1);
   return (
-    // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- What scrolls must be reachable by keyboard.
-    <div class="scroll pad" tabIndex={0}>
-      <table class="costs">
-        <thead>
-          <tr>
-            <th scope="col">Step</th>
-            <th scope="col">Tokens in</th>
-            <th scope="col">Tokens out</th>
-            <th scope="col">Time</th>
-            <td class="bar-cell" />
-          </tr>
-        </thead>
-        <tbody>
-          {turns.map((cost, index) => (
-            <tr key={index}>
-              <td>{cost.turn}</td>
-              <td>{cost.inputTokens.toLocaleString('en')}</td>
-              <td>{cost.outputTokens.toLocaleString('en')}</td>
-              <td>{durationText(cost.durationMs)}</td>
-              <td class="bar-cell">
-                <span class="cost-bar" style={{ width: `${(100 * cost.durationMs) / longest}%` }} />
-              </td>
-            </tr>
-          ))}
-        </tbody>
-        <tfoot>
-          <tr>
-            <td>all</td>
-            <td>{total.inputTokens.toLocaleString('en')}</td>
-            <td>{total.outputTokens.toLocaleString('en')}</td>
-            <td>{durationText(total.durationMs)}</td>
-            <td />
-          </tr>
-        </tfoot>
-      </table>
+    <div class="desk-page costs">
+      <p class="row" aria-hidden="true">
+        <span>Step</span>
+        <span>Tokens in</span>
+        <span>Tokens out</span>
+        <span>Time</span>
+      </p>
+      <VirtualList
+        items={turns}
+        estimate={24}
+        label="Usage by step"
+        stick={false}
+        reveal={null}
+        render={(cost: TurnCost) => <CostRow {...cost} share={cost.durationMs / longest} />}
+      />
+      <CostRow {...total} turn="all" share={0} />
     </div>
   );
+}
+
+function CostRow({ turn, inputTokens, outputTokens, durationMs, share }: CostRowProps) {
+  return (
+    <p class="row">
+      <span>
+        <span class="sr">Step </span>
+        {turn}
+      </span>
+      <span>
+        {inputTokens.toLocaleString('en')}
+        <span class="sr"> tokens in</span>
+      </span>
+      <span>
+        {outputTokens.toLocaleString('en')}
+        <span class="sr"> tokens out</span>
+      </span>
+      <span>{durationText(durationMs)}</span>
+      <span class="cost-bar" style={{ width: `${100 * share}%` }} />
+    </p>
+  );
+}
+
+interface CostRowProps extends Omit<TurnCost, 'turn'> {
+  readonly turn: number | 'all';
+  /** Its time against that of the longest. */
+  readonly share: number;
 }

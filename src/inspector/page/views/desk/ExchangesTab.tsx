@@ -34,8 +34,9 @@ export function ExchangesTab() {
 }
 
 function ExchangeView({ exchange, open }: { readonly exchange: RecordedExchange; readonly open: boolean }) {
-  const { name, id, at, durationMs, request, outcome } = exchange;
+  const { name, id, at, durationMs, outcome } = exchange;
   const [isOpen, setOpen] = useState(open);
+  const request = useMemo(() => (isOpen ? exchange.request() : null), [isOpen, id]);
   return (
     <details class="exchange" open={open} onToggle={(event) => setOpen(event.currentTarget.open)}>
       <summary>

@@ -44,9 +44,13 @@ function ThisRun({ query }: { readonly query: string }) {
   const session = state.session.value;
   const revision = state.slowRevision.value;
   const hits = useMemo(() => (session === null ? [] : search(session, query)), [session, query, revision]);
+  const share = session?.read ?? 1;
   return (
     <>
-      {query !== '' && hits.length === 0 && <p class="empty">Not found.</p>}
+      {query !== '' && share < 1 && (
+        <p class="pad dim">Still reading this run ({Math.floor(share * 100)} %): there may be more.</p>
+      )}
+      {query !== '' && share === 1 && hits.length === 0 && <p class="empty">Not found.</p>}
       {hits.length === MOST_HITS && <p class="pad dim">These are the first {MOST_HITS} places; there may be more.</p>}
       <VirtualList
         items={hits}

@@ -49,9 +49,11 @@ const PATIENCE_MS = 90;
 
 /** The details of a step: null while they are on their way, or when there are none. */
 export function useDetail(session: string | undefined, step: StepInfo | undefined): StepDetail | null {
-  const { desk } = usePage();
+  const { desk, state } = usePage();
   const [known, setKnown] = useState<{ readonly session: string; readonly detail: StepDetail | null } | null>(null);
-  const n = step?.n;
+  // The latest step of a run that is being read is far behind what was played: to ask for it would have all played again.
+  const isPassing = state.cursor.value === null && (state.model.sessions.get(session ?? '')?.read ?? 1) < 1;
+  const n = isPassing ? undefined : step?.n;
   useEffect(() => {
     if (session === undefined || n === undefined) return;
     let wanted = true;
