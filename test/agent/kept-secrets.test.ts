@@ -1,7 +1,8 @@
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { createAgent } from '../../src/agent/create-agent.ts';
 import type { JournalStore } from '../../src/journal/index.ts';
+import { recover } from '../../src/recovery/recover.ts';
 import { fakeTool } from '../../src/testing/fake-tool.ts';
 import { type ScriptedReply, scriptedModel } from '../../src/testing/scripted-model.ts';
 import { openStore } from '../journal/open-store.ts';
@@ -81,6 +82,27 @@ describe.for(['file', 'sqlite', 'postgres'])('the secrets of a run, in a store o
       for await (const event of resumed) if (event.type === 'approval.requested') void resumed.approve(event.callId);
       expect(await resumed).toMatchObject({ status: 'answered' });
       expect(next.send.calls).toEqual([{ key: ADA }]);
+    },
+  );
+
+  test.skipIf(kind === 'postgres' && NO_POSTGRES !== '')(
+    'that come while a resumed run waits for a time are there at once, before it does anything',
+    async () => {
+      const open = place();
+      const failing = (journal: JournalStore, secrets: readonly string[]) =>
+        createAgent({
+          model: scriptedModel([calls(['look'])]),
+          tools: [fakeTool('look', [new Error('Not now.')])],
+          onError: { executionError: recover.retry({ backoff: recover.constant(120_000) }) },
+          ...{ secrets, journal, silent: true },
+        });
+      expect(await failing(open(), []).run('Go', { runId: 'run', park: true })).toMatchObject({ reason: 'parked' });
+      const store = open();
+      const resumed = failing(store, [BOB]).resume('run');
+      const steered = resumed.steer(`Send ${BOB}`);
+      await vi.waitFor(() => expect(Object.values(store.secrets?.read('run') ?? {})).toEqual([BOB]));
+      void resumed.cancel();
+      expect(await steered).toMatchObject({ delivered: false });
     },
   );
 });
