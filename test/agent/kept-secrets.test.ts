@@ -94,7 +94,9 @@ describe.for(['file', 'sqlite', 'postgres'])('the secrets of a run, in a store o
           model: scriptedModel([calls(['look'])]),
           tools: [fakeTool('look', [new Error('Not now.')])],
           onError: { executionError: recover.retry({ backoff: recover.constant(120_000) }) },
-          ...{ secrets, journal, silent: true },
+          secrets,
+          journal,
+          silent: true,
         });
       expect(await failing(open(), []).run('Go', { runId: 'run', park: true })).toMatchObject({ reason: 'parked' });
       const store = open();
