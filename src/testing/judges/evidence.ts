@@ -77,7 +77,7 @@ function ofResult(result: AnyResult): Evidence {
     states,
     transitions: null,
     calls: callsInMessages(result.messages).filter(({ tool }) => ran.has(tool)),
-    ending: { status, reason, result: result.result, error, output: result.output },
+    ending: { status, reason, result: result.result, error, output: result.output ?? null },
   };
 }
 

@@ -70,6 +70,8 @@ export function useRecording(path: string | URL, options: UseRecordingOptions = 
   const file = typeof path === 'string' ? path : relative('.', fileURLToPath(path));
   const live = liveLeaves(options);
   const matching = options.match ?? 'request';
+  if (matching !== 'request' && matching !== 'order')
+    throw wrongOption(`useRecording: option 'match' is '${String(matching)}', and must be 'request' or 'order'.`);
   let count = 0;
   let last: PromiseLike<unknown> | null = null;
   let isLive = false;
