@@ -1,6 +1,8 @@
 import { AssertionError } from 'node:assert';
 import { describe, expect, test } from 'vitest';
 import { createAgent } from '../../src/agent/create-agent.ts';
+import { replay } from '../../src/journal/replay/replay.ts';
+import type { AnyResult } from '../../src/machines/contract/run-result.ts';
 import {
   assertCalledTool,
   assertEndsWith,
@@ -11,11 +13,22 @@ import {
 import { fakeTool } from '../../src/testing/fake-tool.ts';
 import { type ScriptedReply, scriptedModel } from '../../src/testing/scripted-model.ts';
 import '../../src/testing/vitest.ts';
+import { untyped } from '../agent/option-takers.ts';
 import { calls, envelope, plan } from '../support/replies.ts';
+import { withoutSums } from '../support/without-sums.ts';
 
 function travel(replies: readonly ScriptedReply[] = [calls(['look', { city: 'Austin', days: 2 }]), 'It is 21 °C.']) {
   const tools = [fakeTool('look'), fakeTool('broken', [new Error('offline')])];
   return createAgent({ model: scriptedModel(replies), tools, silent: true }).run('How warm is it?');
+}
+
+function thrownBy(assertion: () => unknown): unknown {
+  try {
+    assertion();
+  } catch (error) {
+    return error;
+  }
+  return null;
 }
 
 async function failureOf(assertion: () => unknown): Promise<string> {
@@ -49,6 +62,122 @@ describe('a run, its result and its recording are all accepted', () => {
   test('anything else is refused in words', () => {
     // @ts-expect-error -- A number is no run.
     expect(() => matchers.toHaveVisited(5, 'PLANNING')).toThrow(/a Run, a RunResult or a recording/);
+  });
+});
+
+describe('what could only ever hold, or never, is refused', () => {
+  class Secret {
+    readonly #word = 'hidden';
+    toJSON() {
+      return this.#word;
+    }
+  }
+  test.each<readonly [what: string, judge: (done: AnyResult) => unknown, says: RegExp]>([
+    [
+      'a number as the text',
+      (done) => untyped(matchers.toEndWith, done, 'answer', 21),
+      /must be a text or a pattern, and is a number/,
+    ],
+    ['an object as the text', (done) => untyped(matchers.toEndWith, done, 'answer', {}), /and is an object/],
+    ['null as the text', (done) => untyped(matchers.toEndWith, done, 'answer', null), /and is null/],
+    [
+      'a text as arguments',
+      (done) => untyped(matchers.toHaveCalledTool, done, 'look', 'Austin'),
+      /must be an object, and are a string/,
+    ],
+    [
+      'a list as arguments',
+      (done) => untyped(matchers.toHaveCalledTool, done, 'look', []),
+      /must be an object, and are a list/,
+    ],
+    [
+      'a Map as arguments',
+      (done) => untyped(matchers.toHaveCalledTool, done, 'look', new Map([['city', 'Rome']])),
+      /of the kind Map is/,
+    ],
+    [
+      'a Set in arguments',
+      (done) => untyped(matchers.toHaveCalledTool, done, 'look', { city: new Set() }),
+      /of the kind Set is/,
+    ],
+    [
+      'a promise in arguments',
+      (done) => untyped(matchers.toHaveCalledTool, done, 'look', { city: Promise.resolve() }),
+      /kind Promise is expected, which is no JSON/,
+    ],
+    [
+      'an error in arguments',
+      (done) => untyped(matchers.toHaveCalledTool, done, 'look', { city: new Error('no') }),
+      /of the kind Error/,
+    ],
+    [
+      'no number of times',
+      (done) => untyped(matchers.toHaveCalledTool, done, 'look', {}, { times: Number.NaN }),
+      /'times' must be a whole/,
+    ],
+    ['part of a time', (done) => untyped(matchers.toHaveCalledTool, done, 'look', {}, { times: 0.5 }), /and is 0\.5/],
+    [
+      'fewer than no times',
+      (done) => untyped(matchers.toHaveCalledTool, done, 'look', {}, { times: -1 }),
+      /from 0 on, and is -1/,
+    ],
+    [
+      'times in words',
+      (done) => untyped(matchers.toHaveCalledTool, done, 'look', {}, { times: '1' }),
+      /'times' must be a whole number/,
+    ],
+  ])('%s', async (_what, judge, says) => {
+    const done = await travel();
+    const refusal = thrownBy(() => judge(done));
+    expect(refusal).toMatchObject({ code: 'wrong-option', message: expect.stringMatching(says) });
+  });
+
+  test('what has a JSON form is compared by it, and a matcher of expect may be the text', async () => {
+    const day = '2026-03-01T00:00:00.000Z';
+    const run = travel([calls(['look', { day, at: 'https://a.example/', word: 'hidden' }]), 'It is 21 °C.']);
+    await expect(run).toHaveCalledTool('look', { day: new Date(day), at: new URL('https://a.example') });
+    await expect(run).toHaveCalledTool('look', { word: new Secret() });
+    await expect(run).not.toHaveCalledTool('look', { day: new Date(0) });
+    await expect(run).not.toHaveCalledTool('look', { word: { hidden: true } });
+    await expect(run).toHaveCalledTool('look', undefined, { times: 1 });
+    await expect(run).not.toHaveCalledTool('nobody', {}, { times: 1 });
+    await expect(run).toHaveCalledTool('nobody', {}, { times: 0 });
+    await expect(run).toEndWith('answer', expect.stringContaining('21 °C'));
+    await expect(run).not.toEndWith('answer', expect.stringContaining('22 °C'));
+  });
+
+  test('a result without an output has none, as one that was written by hand', async () => {
+    const { output: _output, ...bare } = await travel();
+    expect(untyped(matchers.toHaveOutput, bare)).toMatchObject({ pass: false });
+  });
+
+  test('a call whose tool has given nothing yet gave neither null nor anything', async () => {
+    const hangs = fakeTool('look', [() => new Promise(() => undefined)]);
+    const run = createAgent({ model: scriptedModel([calls(['look'])]), tools: [hangs], silent: true }).run('Look');
+    for await (const event of run) if (event.type === 'tool.started') run.cancel();
+    await expect(run).toHaveCalledTool('look', {}, { times: 1 });
+    await expect(run).not.toHaveCalledTool('look', {}, { result: null });
+    await expect(run).not.toHaveCalledTool('look', {}, { result: { asymmetricMatch: () => true } });
+  });
+
+  test.each<readonly [what: string, behind: (lines: readonly string[]) => readonly string[]]>([
+    ['another end', (lines) => lines.slice(-1).map((line) => line.replace('21', '99'))],
+    [
+      'a call',
+      (lines) => lines.filter((line) => line.includes('callTool')).map((line) => line.replaceAll('look', 'nuke')),
+    ],
+    ['another recording', (lines) => lines],
+    ['the beginning of another recording', (lines) => lines.slice(0, 3)],
+  ])('a recording with %s behind its end is none that was played', async (_what, behind) => {
+    const run = travel();
+    await run;
+    const lines = withoutSums(run.recording()).trim().split('\n');
+    expect(lines).toEndWith('answer', '21 °C');
+    const longer = [...lines, ...behind(lines)];
+    const at = { code: 'replay-divergence', entry: lines.length + 1, expected: expect.stringMatching(/^more behind/) };
+    expect(thrownBy(() => matchers.toEndWith(longer, 'answer'))).toMatchObject(at);
+    const tools = [fakeTool('look'), fakeTool('broken', [new Error('offline')])];
+    await expect(replay(longer, createAgent({ tools, silent: true }))).rejects.toMatchObject(at);
   });
 });
 

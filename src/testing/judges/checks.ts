@@ -114,7 +114,9 @@ function judgeEnding(evidence: Evidence, how: RunReason | RunStatus, text: strin
       `'${how}' is neither a reason nor a status of a run. They are: ${Object.keys(KNOWN).join(', ')}.`,
     );
   const { reason, status, result } = evidence.ending;
-  const pass = (reason === how || status === how) && (text === undefined || (typeof text === 'string' ? result.includes(text) : holdsAll(text, result)));
+  const pass =
+    (reason === how || status === how) &&
+    (text === undefined || (typeof text === 'string' ? result.includes(text) : holdsAll(text, result)));
   const wanted = text === undefined ? how : `${how}, saying ${typeof text === 'string' ? JSON.stringify(text) : text}`;
   return {
     pass,
@@ -241,7 +243,7 @@ function holdsAll(expected: unknown, actual: unknown): boolean {
     if (typeof expected.toJSON === 'function') return holdsAll(toJson(expected), { ok: true, value: actual });
     // What a Map, a promise and their like hold is in no member, so that anything would do.
     const kind = Object.prototype.toString.call(expected).slice(8, -1);
-    if (kind !== 'Object') throw wrongOption(`A ${kind} cannot be compared with JSON. Give what it holds.`);
+    if (kind !== 'Object') throw wrongOption(`A value of the kind ${kind} is expected, which is no JSON. Give what it holds.`);
     return isJsonObject(actual) && Object.entries(expected).every(([key, value]) => holdsAll(value, actual[key]));
   }
   return Object.is(expected, actual);

@@ -18,11 +18,11 @@ interface Visit {
  */
 export function judgeVisited(evidence: Evidence, states: readonly string[]): Judgement {
   if (states.length === 0) throw wrongOption('Name at least one state, such as toHaveVisited("ERROR_RECOVERY").');
-  if (evidence.transitions === null && states.some(isInner)) {
+  const inner = states.filter((state) => !isAgentState(state));
+  if (evidence.transitions === null && inner.length > 0)
     throw wrongOption(
-      `A result keeps the agent's five states only, not ${states.filter(isInner).join(', ')}. Give the Run or its recording.`,
+      `A result keeps the agent's five states only, not ${inner.join(', ')}. Give the Run or its recording.`,
     );
-  }
   checkNames(states);
   const visits = visitsOf(evidence);
   let from = 0;
@@ -79,10 +79,6 @@ function isVisitTo(state: string, { isAgent, path }: Visit): boolean {
   const wanted = state.split('.');
   if (isAgentState(wanted[0])) return isAgent && wanted.every((name, index) => path[index] === name);
   return path.some((_, start) => wanted.every((name, index) => path[start + index] === name));
-}
-
-function isInner(state: string): boolean {
-  return !isAgentState(state);
 }
 
 function isAgentState(state: string | undefined): boolean {
