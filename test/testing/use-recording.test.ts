@@ -380,11 +380,11 @@ describe('the schema of a run', () => {
     return useRecording(path).run<SomeRun>(agent, 'Who?', options);
   };
 
-  test.each<readonly [what: string, was: JsonObject | null, now: JsonObject | null, ofAgent?: JsonObject]>([
-    ['another', NAME, AGE],
-    ['none any more', NAME, null],
+  test.each<readonly [what: string, was: JsonObject | null, now: JsonObject | null, ofAgent: JsonObject | null]>([
+    ['another', NAME, AGE, null],
+    ['none any more', NAME, null, null],
     ["the agent's own", NAME, null, NAME],
-    ['one at last', null, NAME],
+    ['one at last', null, NAME, null],
   ])('that is %s is found out: the recorded answer was not asked for by it', async (_what, was, now, ofAgent) => {
     await asking(was);
     const error = { cause: 'output-schema-edited', entry: 1, difference: expect.stringMatching(/^\/outputSchema/) };
