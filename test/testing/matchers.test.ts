@@ -2,6 +2,7 @@ import { AssertionError } from 'node:assert';
 import { describe, expect, test } from 'vitest';
 import { createAgent } from '../../src/agent/create-agent.ts';
 import { replay } from '../../src/journal/replay/replay.ts';
+import type { JsonObject } from '../../src/json/json.ts';
 import type { AnyResult } from '../../src/machines/contract/run-result.ts';
 import {
   assertCalledTool,
@@ -204,6 +205,28 @@ describe('toHaveVisited', () => {
     await expect(run).not.toHaveVisited('BACKING_OFF');
   });
 
+  test('a state was visited twice if it was left in between, in a run, its recording and its result alike', async () => {
+    const [once, twice] = [travel(['It is 21 °C.']), travel()];
+    await Promise.all([once, twice]);
+    for (const seen of [await once, once.recording()]) {
+      expect(seen).toHaveVisited('PLANNING', 'COMPLETION');
+      expect(seen).not.toHaveVisited('PLANNING', 'PLANNING');
+    }
+    for (const seen of [await twice, twice.recording()]) {
+      expect(seen).toHaveVisited('PLANNING', 'PLANNING');
+      expect(seen).not.toHaveVisited('PLANNING', 'PLANNING', 'PLANNING');
+    }
+  });
+
+  test("a state of an agent below is not the agent's own", async () => {
+    const tools = [fakeTool('broken', [new Error('offline')])];
+    const clerk = createAgent({ name: 'clerk', model: scriptedModel([calls(['broken']), 'No.']), tools, silent: true });
+    const model = scriptedModel([calls(['clerk', { task: 'Do it' }]), 'Done.']);
+    const run = createAgent({ model, children: [clerk], silent: true }).run('Do it');
+    await expect(run).not.toHaveVisited('ERROR_RECOVERY');
+    expect(run.transitions().some(({ to }) => to.startsWith('ERROR_RECOVERY'))).toBe(true);
+  });
+
   test('shows the way that was taken, and how it ended', async () => {
     expect(await failureOf(() => expect(travel()).toHaveVisited('ERROR_RECOVERY'))).toBe(
       `expected the run to have visited ERROR_RECOVERY, but it never did:
@@ -287,6 +310,17 @@ describe('toHaveCalledTool', () => {
     expect(await run).not.toHaveCalledTool('nowhere');
   });
 
+  test('lists twenty calls, and a difference only where one call has one', async () => {
+    const many = calls(...Array.from({ length: 22 }, (_, n): [string, JsonObject] => ['look', { n }]));
+    const message = await failureOf(() => expect(travel([many, 'Done.'])).toHaveCalledTool('look', { n: 99 }));
+    expect(message.match(/^ {2}look\(/gm)).toHaveLength(20);
+    expect(message).toContain('  … and 2 more');
+    expect(message).not.toContain('first difference');
+    const often = await failureOf(() => expect(travel()).toHaveCalledTool('look', { city: 'Austin' }, { times: 2 }));
+    expect(often).toContain('did so once');
+    expect(often).not.toContain('first difference');
+  });
+
   test('lists the calls and the first difference', async () => {
     expect(await failureOf(() => expect(travel()).toHaveCalledTool('look', { city: 'Oslo' }))).toBe(
       `expected the run to have called look with {"city":"Oslo"}, but it called:
@@ -323,6 +357,16 @@ describe('toMatchTransitions', () => {
     await expect(run).toMatchTransitions(same.transitions());
     await expect(run).not.toMatchTransitions(other);
     await expect(run).not.toMatchTransitions([]);
+  });
+
+  test('waits for the other run too, and compares whose transitions they are', async () => {
+    const done = travel();
+    await done;
+    const slow = fakeTool('look', [() => new Promise((resolve) => setTimeout(resolve, 50))]);
+    const model = scriptedModel([calls(['look', { city: 'Austin', days: 2 }]), 'It is 21 °C.']);
+    await expect(done).toMatchTransitions(createAgent({ model, tools: [slow], silent: true }).run('How warm is it?'));
+    const others = done.transitions().map((one) => ({ ...one, actor: `${one.actor}/other` }));
+    await expect(done).not.toMatchTransitions(others);
   });
 
   test('shows where the ways part', async () => {

@@ -239,6 +239,47 @@ describe('when it records', () => {
     expect(model.requests).toEqual([]);
   });
 
+  test.each<readonly [ci: string, variable: string, record: 'all' | 'never', isMade: boolean]>([
+    ['0', '', 'all', true],
+    ['false', '', 'all', true],
+    ['1', '', 'all', false],
+    ['', 'all', 'never', false],
+    ['', 'never', 'all', false],
+  ])('with CI=%s, SIGNALBOX_RECORD=%s and the option %s', async (ci, variable, record, isMade) => {
+    vi.stubEnv('CI', ci);
+    vi.stubEnv('SIGNALBOX_RECORD', variable);
+    const made = await failureOf((async () => useRecording(path, { record }).run(weatherAgent().agent, question))());
+    expect(made).toEqual(isMade ? null : expect.objectContaining({ code: 'recording-missing' }));
+    expect(existsSync(path)).toBe(isMade);
+  });
+
+  test('a conversation with a secret in it is the recorded one, which holds its mark', async () => {
+    const rounds = async (): Promise<string> => {
+      const { agent } = weatherAgent({ secrets: ['hunter2-hunter2'] });
+      agent.setHistory([
+        { role: 'user', content: 'My word is hunter2-hunter2.' },
+        { role: 'assistant', content: 'Good.' },
+      ]);
+      return (await useRecording(path).run(agent, question)).result;
+    };
+    expect([await rounds(), await rounds()]).toEqual(['It is 21 °C in Austin.', 'It is 21 °C in Austin.']);
+    expect(await readFile(path, 'utf8')).toContain('«secret:');
+  });
+
+  test('what cannot be recorded is an error, and live models are forbidden again', async () => {
+    onTestFinished(forbidLiveModels());
+    const { agent } = await agentOn([{ content: 'Fine.' }]);
+    const journal = {
+      open: () => {
+        throw new Error('no disk');
+      },
+    };
+    const failed = await failureOf((async () => useRecording(path).run(agent, question, { journal }))());
+    expect(failed).toBeInstanceOf(Error);
+    expect(existsSync(path)).toBe(false);
+    expect((await agent.run(question)).error?.code).toBe('live-forbidden');
+  });
+
   test('SIGNALBOX_RECORD=all records anew what is there', async () => {
     await recordedOnce();
     vi.stubEnv('SIGNALBOX_RECORD', 'all');

@@ -9,6 +9,8 @@ import type { Transition } from '../../machines/events/run-events.ts';
 
 interface Visit {
   readonly isAgent: boolean;
+  /** The agent came from another of its five states, and not from within this one. */
+  readonly isEntry: boolean;
   readonly path: readonly string[];
 }
 
@@ -68,16 +70,18 @@ function shortfall(evidence: Evidence, states: readonly string[], missing: strin
 }
 
 function visitsOf({ transitions, states }: Evidence): readonly Visit[] {
-  if (transitions === null) return states.map((state) => ({ isAgent: true, path: [state] }));
-  return [
-    { isAgent: true, path: ['PLANNING'] },
-    ...transitions.map(({ actor, to }) => ({ isAgent: actor === ROOT_ID, path: to.split(/[.+]/) })),
-  ];
+  if (transitions === null) return states.map((state) => ({ isAgent: true, isEntry: true, path: [state] }));
+  const visits = transitions.map(({ actor, from, to }): Visit => {
+    const path = to.split(/[.+]/);
+    return { isAgent: actor === ROOT_ID, isEntry: from.split('.')[0] !== path[0], path };
+  });
+  return [{ isAgent: true, isEntry: true, path: ['PLANNING'] }, ...visits];
 }
 
-function isVisitTo(state: string, { isAgent, path }: Visit): boolean {
+function isVisitTo(state: string, { isAgent, isEntry, path }: Visit): boolean {
   const wanted = state.split('.');
-  if (isAgentState(wanted[0])) return isAgent && wanted.every((name, index) => path[index] === name);
+  if (isAgentState(wanted[0]))
+    return isAgent && (isEntry || wanted.length > 1) && wanted.every((name, index) => path[index] === name);
   return path.some((_, start) => wanted.every((name, index) => path[start + index] === name));
 }
 

@@ -182,7 +182,8 @@ function recordMode(option: RecordMode | undefined, env: Environment): RecordDec
   const variable = readVariable(env, 'SIGNALBOX_RECORD');
   const fromEnv = variable === undefined ? undefined : checked(variable, MODES, 'SIGNALBOX_RECORD');
   const fromOption = option === undefined ? undefined : checked(option, MODES, "useRecording: option 'record'");
-  if (isCi(env)) return { mode: 'never', because: 'this is CI (the variable CI is set)' };
+  if (!['false', '0'].includes(readVariable(env, 'CI') ?? 'false'))
+    return { mode: 'never', because: 'this is CI (the variable CI is set)' };
   if (fromEnv === 'never') return { mode: 'never', because: 'SIGNALBOX_RECORD is never' };
   if (fromOption === 'never') return { mode: 'never', because: "the option record is 'never'" };
   return { mode: fromEnv ?? fromOption ?? 'missing', because: '' };
@@ -192,9 +193,4 @@ function checked<T extends string>(given: unknown, words: readonly T[], where: s
   const word = words.find((known) => known === given);
   if (word === undefined) throw wrongOption(`${where} is '${String(given)}', and must be one of: ${words.join(', ')}.`);
   return word;
-}
-
-function isCi(env: Environment): boolean {
-  const ci = readVariable(env, 'CI');
-  return ci !== undefined && ci !== 'false' && ci !== '0';
 }
