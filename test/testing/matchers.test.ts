@@ -155,7 +155,7 @@ describe('what could only ever hold, or never, is refused', () => {
   test('a call whose tool has given nothing yet gave neither null nor anything', async () => {
     const hangs = fakeTool('look', [() => new Promise(() => undefined)]);
     const run = createAgent({ model: scriptedModel([calls(['look'])]), tools: [hangs], silent: true }).run('Look');
-    for await (const event of run) if (event.type === 'tool.started') run.cancel();
+    for await (const event of run) if (event.type === 'tool.started') void run.cancel();
     await expect(run).toHaveCalledTool('look', {}, { times: 1 });
     await expect(run).not.toHaveCalledTool('look', {}, { result: null });
     await expect(run).not.toHaveCalledTool('look', {}, { result: { asymmetricMatch: () => true } });

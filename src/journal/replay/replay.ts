@@ -78,7 +78,7 @@ export function replay<TRun>(
     throw wrongOption("replay: option 'until' needs 'then', the model that answers after the recorded part.");
   const { until } = options;
   if (typeof until === 'string' && !AGENT_STATES.includes(until))
-    throw wrongOption(`replay: option 'until' is '${String(until)}', and must be one of: ${AGENT_STATES.join(', ')}.`);
+    throw wrongOption(`replay: option 'until' is '${until}', and must be one of: ${AGENT_STATES.join(', ')}.`);
   return agent[REPLAY](readRecording(recording), options);
 }
 

@@ -243,7 +243,8 @@ function holdsAll(expected: unknown, actual: unknown): boolean {
     if (typeof expected.toJSON === 'function') return holdsAll(toJson(expected), { ok: true, value: actual });
     // What a Map, a promise and their like hold is in no member, so that anything would do.
     const kind = Object.prototype.toString.call(expected).slice(8, -1);
-    if (kind !== 'Object') throw wrongOption(`A value of the kind ${kind} is expected, which is no JSON. Give what it holds.`);
+    if (kind !== 'Object')
+      throw wrongOption(`A value of the kind ${kind} is expected, which is no JSON. Give what it holds.`);
     return isJsonObject(actual) && Object.entries(expected).every(([key, value]) => holdsAll(value, actual[key]));
   }
   return Object.is(expected, actual);
