@@ -348,6 +348,12 @@ export default (options) => createAgent({ name: '${agent}', instructions: ${JSON
     stdout: expect.stringMatching(/^failed\n[^]*now\.ts leaves it at record 2: in/),
   });
   expect((await user.signalbox('bisect', user.file('a-good'), now, was)).stdout).toMatch(/^changed\n/);
+  // Prompts whose difference from the recorded one begins alike, and goes on beyond what is shown.
+  const long = `You lie${' now and then'.repeat(20)}`;
+  const [once, twice] = [await version('once.ts', `${long}.`), await version('twice.ts', `${long}!`)];
+  expect((await user.signalbox('bisect', user.file('a-good'), once, once)).stdout).toMatch(/^same\n/);
+  const apart = await user.signalbox('bisect', user.file('a-good'), once, twice);
+  expect(apart).toMatchObject({ code: 1, stdout: expect.stringMatching(/^changed\n/) });
   // A run that waits, or was cut off: all that there is was played.
   await writeFile(join(user.path, 'open.jsonl'), source.split('\n').slice(0, 3).join('\n'));
   expect((await user.signalbox('bisect', 'open.jsonl', was, was)).stdout).toBe(

@@ -3,6 +3,7 @@ import { createAgent } from '../../src/agent/create-agent.ts';
 import type { AgentOptions } from '../../src/agent/options/agent-options.ts';
 import { ReplayDivergenceError } from '../../src/journal/replay/divergence.ts';
 import { type ReplayOptions, replay } from '../../src/journal/replay/replay.ts';
+import type { AgentState } from '../../src/machines/contract/run-result.ts';
 import { fakeTool } from '../../src/testing/fake-tool.ts';
 import { scriptedModel } from '../../src/testing/scripted-model.ts';
 import { tool } from '../../src/tools/tool.ts';
@@ -167,6 +168,15 @@ describe('until and then', () => {
     await replay(await recorded(), agent, { ...how, context: { userId: 17 } });
     await replay(await recorded(), agent, how);
     expect(seen).toEqual([{ userId: 17 }, undefined]);
+  });
+
+  test('a state that no agent has is refused: it would never come, and the whole recording would be played', async () => {
+    const recording = await recorded();
+    const slip = { until: 'DIRECT_EXECUTON' as AgentState, then: scriptedModel(['Live.']) };
+    const message = expect.stringMatching(/'until' is 'DIRECT_EXECUTON', and must be one of: PLANNING, EXECUTING_PLAN/);
+    const playing = async () => replay(recording, createAgent(OPTIONS), slip);
+    await expect(playing()).rejects.toMatchObject({ code: 'wrong-option', message });
+    expect(slip.then.requests).toEqual([]);
   });
 
   test('until without then is refused', () => {

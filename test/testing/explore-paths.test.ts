@@ -5,7 +5,14 @@ import { replay, transitions } from '../../src/journal/index.ts';
 import { DEFAULT_SETTINGS } from '../../src/machines/contract/agent-setup.ts';
 import { agentMachine, llmCallMachine, mcpConnectionMachine } from '../../src/machines/index.ts';
 import { recover } from '../../src/recovery/recover.ts';
-import { type View, canReach, explorePaths, fakeTool, scriptedModel } from '../../src/testing/index.ts';
+import {
+  type ExploreOptions,
+  type View,
+  canReach,
+  explorePaths,
+  fakeTool,
+  scriptedModel,
+} from '../../src/testing/index.ts';
 import { SOAKING, cases } from '../support/soak.ts';
 
 const schema = { type: 'object', properties: { q: { type: 'string' } }, required: ['q'] };
@@ -156,6 +163,7 @@ test.each([
   ['distinguish', { distinguish: 'steps' }],
   ['answers', { always: { answers: true } }],
   ['fails', { never: { fails: null } }],
+  ['callLlm', { outcomes: { callLlm: 5 } }],
 ])('what is not a function is refused as %s', async (name, options) => {
   const given = [agentWith({ tools: [look] }), options];
   const message = expect.stringContaining(`explorePaths: option '${name}' must be a function`);
@@ -221,6 +229,31 @@ describe('exploring machines', () => {
     };
     const found = await explorePaths(llmCallMachine, { input });
     expect(found).toMatchObject({ ok: true, exhaustive: true });
+  });
+});
+
+describe('what would be tried nowhere is refused', () => {
+  const helper = () => agentWith({ name: 'helper', tools: [fakeTool('easy', [1])] });
+  const target = () => agentWith({ tools: [fakeTool('look', [1])], children: [helper()], maxSteps: 1 });
+  const nothing = () => [];
+
+  test.each<readonly [what: string, options: ExploreOptions, says: RegExp]>([
+    ['arguments of a misspelt tool', { arguments: { lok: {} } }, /no agent has a tool 'lok'. Did you mean 'look'\?/],
+    ['arguments of no tool at all', { arguments: { look: {}, zebra: {} } }, /'zebra'. There are: look, .*easy/],
+    ['outcomes of a misspelt leaf', { outcomes: { callLm: nothing } }, /leaf 'callLm'. Did you mean 'callLlm'\?/],
+    ['outcomes by the name of a tool', { outcomes: { look: nothing } }, /'outcomes': no agent has a leaf 'look'/],
+  ])('%s', async (_what, options, says) => {
+    const wrong = { code: 'wrong-option', message: expect.stringMatching(says) };
+    await expect(explorePaths(target(), options)).rejects.toMatchObject(wrong);
+    await expect(canReach(target(), () => false, options)).rejects.toMatchObject(wrong);
+  });
+
+  test.each<readonly [what: string, options: ExploreOptions]>([
+    ['arguments of a tool of an agent below', { arguments: { easy: {}, helper: { task: 'Help' } } }],
+    ['arguments of a tool that events may bring', { arguments: { later: {} }, events: nothing }],
+    ['outcomes of a leaf that this agent never starts', { outcomes: { refreshToken: nothing } }],
+  ])('%s are not', async (_what, options) => {
+    expect((await explorePaths(target(), { ...options, maxPaths: 20 })).violations).toEqual([]);
   });
 });
 

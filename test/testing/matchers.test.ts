@@ -1,6 +1,9 @@
 import { AssertionError } from 'node:assert';
 import { describe, expect, test } from 'vitest';
 import { createAgent } from '../../src/agent/create-agent.ts';
+import { replay } from '../../src/journal/replay/replay.ts';
+import type { JsonObject } from '../../src/json/json.ts';
+import type { AnyResult } from '../../src/machines/contract/run-result.ts';
 import {
   assertCalledTool,
   assertEndsWith,
@@ -11,11 +14,22 @@ import {
 import { fakeTool } from '../../src/testing/fake-tool.ts';
 import { type ScriptedReply, scriptedModel } from '../../src/testing/scripted-model.ts';
 import '../../src/testing/vitest.ts';
+import { untyped } from '../agent/option-takers.ts';
 import { calls, envelope, plan } from '../support/replies.ts';
+import { withoutSums } from '../support/without-sums.ts';
 
 function travel(replies: readonly ScriptedReply[] = [calls(['look', { city: 'Austin', days: 2 }]), 'It is 21 °C.']) {
   const tools = [fakeTool('look'), fakeTool('broken', [new Error('offline')])];
   return createAgent({ model: scriptedModel(replies), tools, silent: true }).run('How warm is it?');
+}
+
+function thrownBy(assertion: () => unknown): unknown {
+  try {
+    assertion();
+  } catch (error) {
+    return error;
+  }
+  return null;
 }
 
 async function failureOf(assertion: () => unknown): Promise<string> {
@@ -52,6 +66,122 @@ describe('a run, its result and its recording are all accepted', () => {
   });
 });
 
+describe('what could only ever hold, or never, is refused', () => {
+  class Secret {
+    readonly #word = 'hidden';
+    toJSON() {
+      return this.#word;
+    }
+  }
+  test.each<readonly [what: string, judge: (done: AnyResult) => unknown, says: RegExp]>([
+    [
+      'a number as the text',
+      (done) => untyped(matchers.toEndWith, done, 'answer', 21),
+      /must be a text or a pattern, and is a number/,
+    ],
+    ['an object as the text', (done) => untyped(matchers.toEndWith, done, 'answer', {}), /and is an object/],
+    ['null as the text', (done) => untyped(matchers.toEndWith, done, 'answer', null), /and is null/],
+    [
+      'a text as arguments',
+      (done) => untyped(matchers.toHaveCalledTool, done, 'look', 'Austin'),
+      /must be an object, and are a string/,
+    ],
+    [
+      'a list as arguments',
+      (done) => untyped(matchers.toHaveCalledTool, done, 'look', []),
+      /must be an object, and are a list/,
+    ],
+    [
+      'a Map as arguments',
+      (done) => untyped(matchers.toHaveCalledTool, done, 'look', new Map([['city', 'Rome']])),
+      /of the kind Map is/,
+    ],
+    [
+      'a Set in arguments',
+      (done) => untyped(matchers.toHaveCalledTool, done, 'look', { city: new Set() }),
+      /of the kind Set is/,
+    ],
+    [
+      'a promise in arguments',
+      (done) => untyped(matchers.toHaveCalledTool, done, 'look', { city: Promise.resolve() }),
+      /kind Promise is expected, which is no JSON/,
+    ],
+    [
+      'an error in arguments',
+      (done) => untyped(matchers.toHaveCalledTool, done, 'look', { city: new Error('no') }),
+      /of the kind Error/,
+    ],
+    [
+      'no number of times',
+      (done) => untyped(matchers.toHaveCalledTool, done, 'look', {}, { times: Number.NaN }),
+      /'times' must be a whole/,
+    ],
+    ['part of a time', (done) => untyped(matchers.toHaveCalledTool, done, 'look', {}, { times: 0.5 }), /and is 0\.5/],
+    [
+      'fewer than no times',
+      (done) => untyped(matchers.toHaveCalledTool, done, 'look', {}, { times: -1 }),
+      /from 0 on, and is -1/,
+    ],
+    [
+      'times in words',
+      (done) => untyped(matchers.toHaveCalledTool, done, 'look', {}, { times: '1' }),
+      /'times' must be a whole number/,
+    ],
+  ])('%s', async (_what, judge, says) => {
+    const done = await travel();
+    const refusal = thrownBy(() => judge(done));
+    expect(refusal).toMatchObject({ code: 'wrong-option', message: expect.stringMatching(says) });
+  });
+
+  test('what has a JSON form is compared by it, and a matcher of expect may be the text', async () => {
+    const day = '2026-03-01T00:00:00.000Z';
+    const run = travel([calls(['look', { day, at: 'https://a.example/', word: 'hidden' }]), 'It is 21 °C.']);
+    await expect(run).toHaveCalledTool('look', { day: new Date(day), at: new URL('https://a.example') });
+    await expect(run).toHaveCalledTool('look', { word: new Secret() });
+    await expect(run).not.toHaveCalledTool('look', { day: new Date(0) });
+    await expect(run).not.toHaveCalledTool('look', { word: { hidden: true } });
+    await expect(run).toHaveCalledTool('look', undefined, { times: 1 });
+    await expect(run).not.toHaveCalledTool('nobody', {}, { times: 1 });
+    await expect(run).toHaveCalledTool('nobody', {}, { times: 0 });
+    await expect(run).toEndWith('answer', expect.stringContaining('21 °C'));
+    await expect(run).not.toEndWith('answer', expect.stringContaining('22 °C'));
+  });
+
+  test('a result without an output has none, as one that was written by hand', async () => {
+    const { output: _output, ...bare } = await travel();
+    expect(untyped(matchers.toHaveOutput, bare)).toMatchObject({ pass: false });
+  });
+
+  test('a call whose tool has given nothing yet gave neither null nor anything', async () => {
+    const hangs = fakeTool('look', [() => new Promise(() => undefined)]);
+    const run = createAgent({ model: scriptedModel([calls(['look'])]), tools: [hangs], silent: true }).run('Look');
+    for await (const event of run) if (event.type === 'tool.started') void run.cancel();
+    await expect(run).toHaveCalledTool('look', {}, { times: 1 });
+    await expect(run).not.toHaveCalledTool('look', {}, { result: null });
+    await expect(run).not.toHaveCalledTool('look', {}, { result: { asymmetricMatch: () => true } });
+  });
+
+  test.each<readonly [what: string, behind: (lines: readonly string[]) => readonly string[]]>([
+    ['another end', (lines) => lines.slice(-1).map((line) => line.replace('21', '99'))],
+    [
+      'a call',
+      (lines) => lines.filter((line) => line.includes('callTool')).map((line) => line.replaceAll('look', 'nuke')),
+    ],
+    ['another recording', (lines) => lines],
+    ['the beginning of another recording', (lines) => lines.slice(0, 3)],
+  ])('a recording with %s behind its end is none that was played', async (_what, behind) => {
+    const run = travel();
+    await run;
+    const lines = withoutSums(run.recording()).trim().split('\n');
+    expect(lines).toEndWith('answer', '21 °C');
+    const longer = [...lines, ...behind(lines)];
+    const at = { code: 'replay-divergence', entry: lines.length + 1, expected: expect.stringMatching(/^more behind/) };
+    expect(thrownBy(() => matchers.toEndWith(longer, 'answer'))).toMatchObject(at);
+    const tools = [fakeTool('look'), fakeTool('broken', [new Error('offline')])];
+    await expect(replay(longer, createAgent({ tools, silent: true }))).rejects.toMatchObject(at);
+  });
+});
+
 test('a global pattern is one that each call is held against from its beginning', async () => {
   const run = travel([calls(['look', { city: 'Austin' }], ['look', { city: 'Austin' }]), 'Fine.']);
   const city = /Austin/g;
@@ -73,6 +203,28 @@ describe('toHaveVisited', () => {
     await expect(run).toHaveVisited('RUNNING');
     await expect(run).not.toHaveVisited('ERROR_RECOVERY', 'DIRECT_EXECUTION');
     await expect(run).not.toHaveVisited('BACKING_OFF');
+  });
+
+  test('a state was visited twice if it was left in between, in a run, its recording and its result alike', async () => {
+    const [once, twice] = [travel(['It is 21 °C.']), travel()];
+    await Promise.all([once, twice]);
+    for (const seen of [await once, once.recording()]) {
+      expect(seen).toHaveVisited('PLANNING', 'COMPLETION');
+      expect(seen).not.toHaveVisited('PLANNING', 'PLANNING');
+    }
+    for (const seen of [await twice, twice.recording()]) {
+      expect(seen).toHaveVisited('PLANNING', 'PLANNING');
+      expect(seen).not.toHaveVisited('PLANNING', 'PLANNING', 'PLANNING');
+    }
+  });
+
+  test("a state of an agent below is not the agent's own", async () => {
+    const tools = [fakeTool('broken', [new Error('offline')])];
+    const clerk = createAgent({ name: 'clerk', model: scriptedModel([calls(['broken']), 'No.']), tools, silent: true });
+    const model = scriptedModel([calls(['clerk', { task: 'Do it' }]), 'Done.']);
+    const run = createAgent({ model, children: [clerk], silent: true }).run('Do it');
+    await expect(run).not.toHaveVisited('ERROR_RECOVERY');
+    expect(run.transitions().some(({ to }) => to.startsWith('ERROR_RECOVERY'))).toBe(true);
   });
 
   test('shows the way that was taken, and how it ended', async () => {
@@ -158,6 +310,17 @@ describe('toHaveCalledTool', () => {
     expect(await run).not.toHaveCalledTool('nowhere');
   });
 
+  test('lists twenty calls, and a difference only where one call has one', async () => {
+    const many = calls(...Array.from({ length: 22 }, (_, n): [string, JsonObject] => ['look', { n }]));
+    const message = await failureOf(() => expect(travel([many, 'Done.'])).toHaveCalledTool('look', { n: 99 }));
+    expect(message.match(/^ {2}look\(/gm)).toHaveLength(20);
+    expect(message).toContain('  … and 2 more');
+    expect(message).not.toContain('first difference');
+    const often = await failureOf(() => expect(travel()).toHaveCalledTool('look', { city: 'Austin' }, { times: 2 }));
+    expect(often).toContain('did so once');
+    expect(often).not.toContain('first difference');
+  });
+
   test('lists the calls and the first difference', async () => {
     expect(await failureOf(() => expect(travel()).toHaveCalledTool('look', { city: 'Oslo' }))).toBe(
       `expected the run to have called look with {"city":"Oslo"}, but it called:
@@ -194,6 +357,16 @@ describe('toMatchTransitions', () => {
     await expect(run).toMatchTransitions(same.transitions());
     await expect(run).not.toMatchTransitions(other);
     await expect(run).not.toMatchTransitions([]);
+  });
+
+  test('waits for the other run too, and compares whose transitions they are', async () => {
+    const done = travel();
+    await done;
+    const slow = fakeTool('look', [() => new Promise((resolve) => setTimeout(resolve, 50))]);
+    const model = scriptedModel([calls(['look', { city: 'Austin', days: 2 }]), 'It is 21 °C.']);
+    await expect(done).toMatchTransitions(createAgent({ model, tools: [slow], silent: true }).run('How warm is it?'));
+    const others = done.transitions().map((one) => ({ ...one, actor: `${one.actor}/other` }));
+    await expect(done).not.toMatchTransitions(others);
   });
 
   test('shows where the ways part', async () => {

@@ -6,6 +6,8 @@ import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } fro
 import { createAgent } from '../../src/agent/create-agent.ts';
 import { AgentClosedError } from '../../src/agent/options/agent-errors.ts';
 import type { AgentOptions } from '../../src/agent/options/agent-options.ts';
+import type { SomeRun } from '../../src/agent/run/run.ts';
+import type { JsonObject } from '../../src/json/json.ts';
 import { ReplayDivergenceError } from '../../src/journal/replay/divergence.ts';
 import { replay } from '../../src/journal/replay/replay.ts';
 import { fakeTool } from '../../src/testing/fake-tool.ts';
@@ -237,6 +239,47 @@ describe('when it records', () => {
     expect(model.requests).toEqual([]);
   });
 
+  test.each<readonly [ci: string, variable: string, record: 'all' | 'never', isMade: boolean]>([
+    ['0', '', 'all', true],
+    ['false', '', 'all', true],
+    ['1', '', 'all', false],
+    ['', 'all', 'never', false],
+    ['', 'never', 'all', false],
+  ])('with CI=%s, SIGNALBOX_RECORD=%s and the option %s', async (ci, variable, record, isMade) => {
+    vi.stubEnv('CI', ci);
+    vi.stubEnv('SIGNALBOX_RECORD', variable);
+    const made = await failureOf((async () => useRecording(path, { record }).run(weatherAgent().agent, question))());
+    expect(made).toEqual(isMade ? null : expect.objectContaining({ code: 'recording-missing' }));
+    expect(existsSync(path)).toBe(isMade);
+  });
+
+  test('a conversation with a secret in it is the recorded one, which holds its mark', async () => {
+    const rounds = async (): Promise<string> => {
+      const { agent } = weatherAgent({ secrets: ['hunter2-hunter2'] });
+      agent.setHistory([
+        { role: 'user', content: 'My word is hunter2-hunter2.' },
+        { role: 'assistant', content: 'Good.' },
+      ]);
+      return (await useRecording(path).run(agent, question)).result;
+    };
+    expect([await rounds(), await rounds()]).toEqual(['It is 21 °C in Austin.', 'It is 21 °C in Austin.']);
+    expect(await readFile(path, 'utf8')).toContain('«secret:');
+  });
+
+  test('what cannot be recorded is an error, and live models are forbidden again', async () => {
+    onTestFinished(forbidLiveModels());
+    const { agent } = await agentOn([{ content: 'Fine.' }]);
+    const journal = {
+      open: () => {
+        throw new Error('no disk');
+      },
+    };
+    const failed = await failureOf((async () => useRecording(path).run(agent, question, { journal }))());
+    expect(failed).toBeInstanceOf(Error);
+    expect(existsSync(path)).toBe(false);
+    expect((await agent.run(question)).error?.code).toBe('live-forbidden');
+  });
+
   test('SIGNALBOX_RECORD=all records anew what is there', async () => {
     await recordedOnce();
     vi.stubEnv('SIGNALBOX_RECORD', 'all');
@@ -364,6 +407,47 @@ describe('modes per actor', () => {
     // @ts-expect-error -- No such mode.
     expect(() => useRecording(path, { tools: 'mock' })).toThrow(/option 'tools' is 'mock'/);
   });
+});
+
+const NAME = { type: 'object', properties: { name: { type: 'string' } }, required: ['name'] };
+const AGE = { type: 'object', properties: { age: { type: 'number' } }, required: ['age'] };
+
+describe('the schema of a run', () => {
+  /** A run that asks for an answer of its own schema, of an agent that may have another. */
+  const asking = (ofRun: JsonObject | null, ofAgent: JsonObject | null = null): SomeRun => {
+    const model = scriptedModel(['{"name":"Ada"}']);
+    const agent = createAgent({ model, silent: true, ...(ofAgent && { outputSchema: ofAgent }) });
+    const options: object = ofRun === null ? {} : { outputSchema: ofRun };
+    return useRecording(path).run<SomeRun>(agent, 'Who?', options);
+  };
+
+  test.each<readonly [what: string, was: JsonObject | null, now: JsonObject | null, ofAgent: JsonObject | null]>([
+    ['another', NAME, AGE, null],
+    ['none any more', NAME, null, null],
+    ["the agent's own", NAME, null, NAME],
+    ['one at last', null, NAME, null],
+  ])('that is %s is found out: the recorded answer was not asked for by it', async (_what, was, now, ofAgent) => {
+    await asking(was);
+    const error = { cause: 'output-schema-edited', entry: 1, difference: expect.stringMatching(/^\/outputSchema/) };
+    await expect((async () => asking(now, ofAgent))()).rejects.toMatchObject(error);
+    expect((await asking(was)).reason).toBe('answer');
+  });
+
+  test('in another order is the same, and one of the agent is compared as it is asked for', async () => {
+    await asking(NAME, AGE);
+    const reversed = Object.fromEntries(Object.entries(NAME).toReversed());
+    await expect(asking(reversed, AGE)).toHaveOutput({ name: 'Ada' });
+    path = join(folder, 'own.jsonl');
+    await asking(null, NAME);
+    await expect(asking(null, NAME)).toHaveOutput({ name: 'Ada' });
+    await expect(asking(null, AGE)).rejects.toMatchObject({ cause: 'output-schema-edited', entry: 2 });
+  });
+});
+
+test("a misspelt 'match' is refused, and does not match by order", () => {
+  // @ts-expect-error -- No such word.
+  const using = () => useRecording(path, { tools: 'live', match: 'requests' });
+  expect(using).toThrow(/option 'match' is 'requests', and must be one of: request, order/);
 });
 
 test('a damaged recording is refused with its line', async () => {

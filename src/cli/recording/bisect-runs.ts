@@ -40,7 +40,8 @@ async function played(text: string, module: string, wanted: string | undefined):
     if (!(error instanceof ReplayDivergenceError)) throw error;
     const { cause, entry, state, expected, actual, difference } = error;
     if (cause === 'recording-cut') return { module, entry: null, says: 'its run had not ended' };
-    const where = difference === '' ? `recorded: ${expected}; now: ${actual}` : difference;
+    // The first difference is shortened, and may be the same of two requests that are not.
+    const where = difference === '' ? `recorded: ${expected}; now: ${actual}` : `${actual}: ${difference}`;
     return { module, entry, says: `in ${state}: ${where}` };
   }
 }

@@ -1,5 +1,5 @@
 import { digest } from '../../json/digest.ts';
-import { isJsonObject, type Json, type JsonObject } from '../../json/json.ts';
+import { defined, isJsonObject, type Json, type JsonObject } from '../../json/json.ts';
 import { deltaReader } from '../format/deltas.ts';
 import type { RecordLine, RunRecord } from '../format/record.ts';
 import { lineNumber, type Recording } from '../format/recording.ts';
@@ -111,8 +111,8 @@ export function isTolerated(
     const { tools: offered, responseSchema, messages, ...rest } = request;
     return {
       ...rest,
-      ...(tools ? {} : given({ tools: offered, responseSchema })),
-      ...given({ messages: prompt ? withoutPrompt(messages) : messages }),
+      ...(tools ? {} : defined({ tools: offered, responseSchema })),
+      ...defined({ messages: prompt ? withoutPrompt(messages) : messages }),
     };
   };
   return digest(bare(recorded)) === digest(bare(now));
@@ -122,10 +122,4 @@ function withoutPrompt(messages: Json | undefined): Json | undefined {
   return Array.isArray(messages)
     ? messages.filter((message: Json) => !isJsonObject(message) || message.role !== 'system')
     : messages;
-}
-
-function given(members: { readonly [key: string]: Json | undefined }): JsonObject {
-  return Object.fromEntries(
-    Object.entries(members).flatMap(([key, value]) => (value === undefined ? [] : [[key, value]])),
-  );
 }

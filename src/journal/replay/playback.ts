@@ -126,6 +126,8 @@ class RecordingPlayback implements Playback {
     if (digest(recorded.output) !== digest(output))
       throw this.#diverged('the recorded result', 'another result', recorded.output, output);
     this.#pass(recorded);
+    const more = this.#line();
+    if (more !== undefined) throw this.#diverged(`more behind its end: ${describeRecord(more)}`, 'the run is over');
     return true;
   }
 

@@ -3,7 +3,7 @@ import type { Message, Model } from '../../actors/model.ts';
 import { optionsOf, wrongOption } from '../../json/known-options.ts';
 import { agentMachine } from '../../machines/agent/agent.ts';
 import { withoutRefused, withoutSuspects } from '../../machines/llm-call/conversation.ts';
-import type { AgentOutput, AgentState } from '../../machines/contract/run-result.ts';
+import { AGENT_STATES, type AgentOutput, type AgentState } from '../../machines/contract/run-result.ts';
 import type { Transition } from '../../machines/events/run-events.ts';
 import { type Microstep, microstepReader, stateText } from '../../machines/events/transition-log.ts';
 import type { RunRecord } from '../format/record.ts';
@@ -76,6 +76,9 @@ export function replay<TRun>(
   checkOptions(options);
   if (options.until !== undefined && options.then === undefined)
     throw wrongOption("replay: option 'until' needs 'then', the model that answers after the recorded part.");
+  const { until } = options;
+  if (typeof until === 'string' && !AGENT_STATES.includes(until))
+    throw wrongOption(`replay: option 'until' is '${until}', and must be one of: ${AGENT_STATES.join(', ')}.`);
   return agent[REPLAY](readRecording(recording), options);
 }
 

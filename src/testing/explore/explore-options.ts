@@ -1,9 +1,11 @@
 import type { OutsideEvent } from '../../actors/journal.ts';
+import type { RunRecord } from '../../journal/format/record.ts';
 import type { Explorable } from '../../journal/replay/replay.ts';
 import type { Json, JsonObject } from '../../json/json.ts';
-import { checkFunctions, optionsOf, wrongOption } from '../../json/known-options.ts';
+import { checkFunctions, hint, optionsOf, wrongOption } from '../../json/known-options.ts';
 import type { Law } from './laws/law.ts';
 import type { OutcomesOf } from './outcomes/outcome.ts';
+import { OUTCOMES } from './outcomes/outcomes.ts';
 import type { View } from './walk/exploration.ts';
 
 /** A claim about states: one predicate, or several by name. */
@@ -60,7 +62,7 @@ export function checkExploreOptions(options: ExploreOptions, called = 'explorePa
   for (const name of ['maxSteps', 'maxPaths', 'maxDepth', 'maxViolations', 'maxSeconds'] as const)
     if (!((options[name] ?? 1) > 0))
       throw wrongOption(`${called}: option '${name}' must be more than 0, and is ${options[name]}.`);
-  for (const kind of ['never', 'always'] as const)
+  for (const kind of ['never', 'always', 'outcomes'] as const)
     if (typeof options[kind] === 'object') checkFunctions(called, options[kind], Object.keys(options[kind]));
 }
 
@@ -83,6 +85,21 @@ const checkNames = optionsOf<ExploreOptions>('explorePaths', 'docs/proof.md', {
   arguments: true,
   terminates: true,
 });
+
+/** Rejects what would be tried nowhere: outcomes of no leaf, arguments of no tool. The caller's events may bring tools. */
+export function checkTried({ outcomes = {}, arguments: given = {}, events }: ExploreOptions, head: RunRecord): void {
+  refuseOthers("'outcomes': no agent has a leaf", outcomes, [...OUTCOMES.keys()]);
+  if (events === undefined) refuseOthers("'arguments': no agent has a tool", given, toolNames(head));
+}
+
+function refuseOthers(what: string, given: object, names: readonly string[]): void {
+  const unknown = Object.keys(given).find((name) => !names.includes(name));
+  if (unknown !== undefined) throw wrongOption(`Option ${what} '${unknown}'.${hint(unknown, names)}`);
+}
+
+function toolNames({ toolset, children = [] }: Pick<RunRecord, 'toolset' | 'children'>): readonly string[] {
+  return [...toolset.tools.map(({ name }) => name), ...children.flatMap(({ setup }) => toolNames(setup))];
+}
 
 /** Claims as laws. */
 export function lawsOf({ never, always }: ExploreOptions): readonly Law[] {

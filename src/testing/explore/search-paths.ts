@@ -1,5 +1,5 @@
 import type { AnyStateMachine } from 'xstate';
-import type { Explorable } from '../../journal/replay/replay.ts';
+import { EXPLORE, type Explorable } from '../../journal/replay/replay.ts';
 import type { Json } from '../../json/json.ts';
 import { agentMachine } from '../../machines/agent/agent.ts';
 import { llmCallMachine } from '../../machines/llm-call/llm-call.ts';
@@ -7,7 +7,7 @@ import { toolCallMachine } from '../../machines/tool-call/tool-call.ts';
 import { fraction } from '../../recovery/backoff.ts';
 import { keyOf } from './abstraction.ts';
 import { type World, choicesOf } from './choices.ts';
-import { type ExploreOptions, lawsOf } from './explore-options.ts';
+import { type ExploreOptions, checkTried, lawsOf } from './explore-options.ts';
 import { type Findings, findings } from './findings.ts';
 import { type ExploredMachine, exploredMachine } from './walk/explored-machine.ts';
 import { type ExploredRun, type PathChoice, exploredRun } from './walk/explored-run.ts';
@@ -38,6 +38,7 @@ export async function searchPaths(
   const began = performance.now();
   const { task = 'Explore.', input, maxSteps = null, agent = null } = options;
   const explored = await exploredMachine(target, { task, input, maxSteps, agent });
+  if (EXPLORE in target) checkTried(options, explored.head);
   return new Search(explored, options, { began, enough }).run();
 }
 

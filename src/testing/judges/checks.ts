@@ -1,7 +1,7 @@
 import type { SomeRun } from '../../agent/run/run.ts';
 import { transitions } from '../../journal/replay/replay.ts';
 import type { RunReason, RunStatus } from '../../machines/contract/run-result.ts';
-import { optionsOf, wrongOption } from '../../json/known-options.ts';
+import { described, optionsOf, wrongOption } from '../../json/known-options.ts';
 import {
   type Evidence,
   type RecordingSource,
@@ -40,11 +40,17 @@ const checkCallOptions = optionsOf<CallOptions>('An expected call', 'docs/testin
 /** Judges that a tool ran, with these arguments, this often. */
 export function checkCalledTool(subject: Subject, tool: string, args?: unknown, options: CallOptions = {}): Pending {
   checkCallOptions(options);
+  if (args !== undefined && args !== null && !isJsonObject(args))
+    throw wrongOption(`The arguments of an expected call must be an object, and are ${described(args)}.`);
+  if (options.times !== undefined && !(Number.isInteger(options.times) && options.times >= 0))
+    throw wrongOption(`An expected call: option 'times' must be a whole number from 0 on, and is ${options.times}.`);
   return judged(subject, (evidence) => judgeCalledTool(evidence, { ...options, tool, args }));
 }
 
 /** Judges how the run ended. */
 export function checkEnding(subject: Subject, how: RunReason | RunStatus, text?: string | RegExp): Pending {
+  if (!(text === undefined || typeof text === 'string' || text instanceof RegExp || asymmetric(text) !== null))
+    throw wrongOption(`The text of an expected ending must be a text or a pattern, and is ${described(text)}.`);
   return judged(subject, (evidence) => judgeEnding(evidence, how, text));
 }
 
@@ -108,7 +114,9 @@ function judgeEnding(evidence: Evidence, how: RunReason | RunStatus, text: strin
       `'${how}' is neither a reason nor a status of a run. They are: ${Object.keys(KNOWN).join(', ')}.`,
     );
   const { reason, status, result } = evidence.ending;
-  const pass = (reason === how || status === how) && (text === undefined || says(result, text));
+  const pass =
+    (reason === how || status === how) &&
+    (text === undefined || (typeof text === 'string' ? result.includes(text) : holdsAll(text, result)));
   const wanted = text === undefined ? how : `${how}, saying ${typeof text === 'string' ? JSON.stringify(text) : text}`;
   return {
     pass,
@@ -135,10 +143,6 @@ function judgeOutput(evidence: Evidence, expected: unknown): Judgement {
         ...endingLines(evidence),
       ].join('\n'),
   };
-}
-
-function says(result: string, text: string | RegExp): boolean {
-  return typeof text === 'string' ? result.includes(text) : result.search(text) !== -1;
 }
 
 /** Which calls of a tool are meant; `args`: members that the arguments must have, others may stand beside them. */
@@ -195,7 +199,7 @@ function listed(calls: readonly CallMade[], withResults: boolean): readonly stri
 }
 
 function hasGiven(gave: CallMade['gave'], wanted: unknown): boolean {
-  return holdsAll(wanted, gave) || (isJsonObject(gave) && holdsAll(wanted, gave.data));
+  return gave !== null && (holdsAll(wanted, gave) || (isJsonObject(gave) && holdsAll(wanted, gave.data)));
 }
 
 /** Where the arguments of the only call of that tool differ: the usual case, and the usual question. */
@@ -227,7 +231,7 @@ function shown(value: unknown): string {
 function holdsAll(expected: unknown, actual: unknown): boolean {
   const asked = asymmetric(expected);
   if (asked !== null) return asked(actual);
-  if (expected instanceof RegExp) return typeof actual === 'string' && says(actual, expected);
+  if (expected instanceof RegExp) return typeof actual === 'string' && actual.search(expected) !== -1;
   if (Array.isArray(expected)) {
     return (
       Array.isArray(actual) &&
@@ -236,6 +240,11 @@ function holdsAll(expected: unknown, actual: unknown): boolean {
     );
   }
   if (isJsonObject(expected)) {
+    if (typeof expected.toJSON === 'function') return holdsAll(toJson(expected), { ok: true, value: actual });
+    // What a Map, a promise and their like hold is in no member, so that anything would do.
+    const kind = Object.prototype.toString.call(expected).slice(8, -1);
+    if (kind !== 'Object')
+      throw wrongOption(`A value of the kind ${kind} is expected, which is no JSON. Give what it holds.`);
     return isJsonObject(actual) && Object.entries(expected).every(([key, value]) => holdsAll(value, actual[key]));
   }
   return Object.is(expected, actual);

@@ -44,8 +44,8 @@ export interface Evidence {
 /** Reads the evidence out of a finished run, a result or a recording; a promise for a `Run`, which is waited for. */
 export function evidenceOf(subject: Subject): Evidence | Promise<Evidence> {
   if (isRun(subject)) return ofRun(subject);
-  if (typeof subject === 'string' || isList(subject)) return ofRecording(subject);
   if (isResult(subject)) return ofResult(subject);
+  if (typeof subject === 'string' || Array.isArray(subject)) return ofRecording(subject);
   throw wrongOption(
     'This looks at a Run, a RunResult or a recording (its text, or its lines as a list). Give one of these.',
   );
@@ -54,10 +54,6 @@ export function evidenceOf(subject: Subject): Evidence | Promise<Evidence> {
 /** True for the handle of a run: a thing to wait for. */
 export function isRun(value: unknown): value is SomeRun {
   return typeof value === 'object' && value !== null && 'then' in value && 'transitions' in value;
-}
-
-function isList(value: unknown): value is readonly (string | object)[] {
-  return Array.isArray(value);
 }
 
 function isResult(value: unknown): value is AnyResult {
@@ -77,7 +73,7 @@ function ofResult(result: AnyResult): Evidence {
     states,
     transitions: null,
     calls: callsInMessages(result.messages).filter(({ tool }) => ran.has(tool)),
-    ending: { status, reason, result: result.result, error, output: result.output },
+    ending: { status, reason, result: result.result, error, output: result.output ?? null },
   };
 }
 

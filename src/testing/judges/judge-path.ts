@@ -9,6 +9,8 @@ import type { Transition } from '../../machines/events/run-events.ts';
 
 interface Visit {
   readonly isAgent: boolean;
+  /** The agent came from another of its five states, and not from within this one. */
+  readonly isEntry: boolean;
   readonly path: readonly string[];
 }
 
@@ -18,11 +20,11 @@ interface Visit {
  */
 export function judgeVisited(evidence: Evidence, states: readonly string[]): Judgement {
   if (states.length === 0) throw wrongOption('Name at least one state, such as toHaveVisited("ERROR_RECOVERY").');
-  if (evidence.transitions === null && states.some(isInner)) {
+  const inner = states.filter((state) => !isAgentState(state));
+  if (evidence.transitions === null && inner.length > 0)
     throw wrongOption(
-      `A result keeps the agent's five states only, not ${states.filter(isInner).join(', ')}. Give the Run or its recording.`,
+      `A result keeps the agent's five states only, not ${inner.join(', ')}. Give the Run or its recording.`,
     );
-  }
   checkNames(states);
   const visits = visitsOf(evidence);
   let from = 0;
@@ -68,21 +70,19 @@ function shortfall(evidence: Evidence, states: readonly string[], missing: strin
 }
 
 function visitsOf({ transitions, states }: Evidence): readonly Visit[] {
-  if (transitions === null) return states.map((state) => ({ isAgent: true, path: [state] }));
-  return [
-    { isAgent: true, path: ['PLANNING'] },
-    ...transitions.map(({ actor, to }) => ({ isAgent: actor === ROOT_ID, path: to.split(/[.+]/) })),
-  ];
+  if (transitions === null) return states.map((state) => ({ isAgent: true, isEntry: true, path: [state] }));
+  const visits = transitions.map(({ actor, from, to }): Visit => {
+    const path = to.split(/[.+]/);
+    return { isAgent: actor === ROOT_ID, isEntry: from.split('.')[0] !== path[0], path };
+  });
+  return [{ isAgent: true, isEntry: true, path: ['PLANNING'] }, ...visits];
 }
 
-function isVisitTo(state: string, { isAgent, path }: Visit): boolean {
+function isVisitTo(state: string, { isAgent, isEntry, path }: Visit): boolean {
   const wanted = state.split('.');
-  if (isAgentState(wanted[0])) return isAgent && wanted.every((name, index) => path[index] === name);
+  if (isAgentState(wanted[0]))
+    return isAgent && (isEntry || wanted.length > 1) && wanted.every((name, index) => path[index] === name);
   return path.some((_, start) => wanted.every((name, index) => path[start + index] === name));
-}
-
-function isInner(state: string): boolean {
-  return !isAgentState(state);
 }
 
 function isAgentState(state: string | undefined): boolean {

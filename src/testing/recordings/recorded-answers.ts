@@ -29,8 +29,11 @@ interface Answer {
   readonly out: Outcome | undefined;
 }
 
-/** The answers of a recording, each given once. */
-function recordedAnswers(recording: Recording, matching: Matching) {
+/** The answer for an effect; a {@link Divergence} without a state when it is not recorded. */
+type TakeAnswer = (effect: Effect) => Pick<Answer, 'out'> | { readonly missing: Omit<Divergence, 'state'> };
+
+/** Reads the answers of a recording, each of which is given once. */
+function recordedAnswers(recording: Recording, matching: Matching): TakeAnswer {
   const answers = answersOf(recording);
   const given = new Set<Answer>();
 
@@ -42,14 +45,11 @@ function recordedAnswers(recording: Recording, matching: Matching) {
     return matching === 'request' ? same : (candidates.find(({ id }) => id === effect.id) ?? candidates[0]);
   };
 
-  return {
-    /** The answer for this effect; a {@link Divergence} without a state when it is not recorded. */
-    take: (effect: Effect): Pick<Answer, 'out'> | { readonly missing: Omit<Divergence, 'state'> } => {
-      const answer = find(effect);
-      if (answer === undefined) return { missing: missingAnswer(effect, left(effect.name), answers) };
-      given.add(answer);
-      return { out: answer.out };
-    },
+  return (effect) => {
+    const answer = find(effect);
+    if (answer === undefined) return { missing: missingAnswer(effect, left(effect.name), answers) };
+    given.add(answer);
+    return { out: answer.out };
   };
 }
 
@@ -113,14 +113,14 @@ export function mixedJournal({ recording, isReplayed, matching, miss }: MixedJou
   return {
     open: (run) => {
       const live = memoryJournal().open(run);
-      const answers = recordedAnswers(recording, matching);
+      const take = recordedAnswers(recording, matching);
       let missed: ReplayDivergenceError | null = null;
       return {
         ...live,
         open: (effect, perform) => {
           if (!isReplayed(effect.name)) return live.open(effect, perform);
           live.open(effect, async () => {
-            const answer = answers.take(effect);
+            const answer = take(effect);
             if ('out' in answer) return answer.out ?? new Promise<never>(() => undefined);
             missed ??= miss(answer.missing);
             return { ok: false, error: { code: missed.code, message: missed.message } };

@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Message } from '../../actors/model.ts';
 import { toJson } from '../../json/to-json.ts';
 import type { Agent } from '../../agent/agent-types.ts';
+import { typedOutput } from '../../agent/options/output-options.ts';
 import type { RunOptions } from '../../agent/options/run-options.ts';
 import { type AnyRun, type SomeRun, runHandle } from '../../agent/run/run.ts';
 import {
@@ -51,10 +52,7 @@ export function runAndKeep(path: string, agent: RecordedAgent, { input, given }:
         forbidAgain();
         keepRecording(path, run.recording(), result);
       },
-      onError: (error) => {
-        forbidAgain();
-        return error;
-      },
+      onError: forbidAgain,
     });
   } catch (error) {
     forbidAgain();
@@ -66,9 +64,10 @@ export function runAndKeep(path: string, agent: RecordedAgent, { input, given }:
 export function runReplayed(
   place: Place,
   agent: RecordedAgent,
-  { input, recording, text }: { readonly input: string; readonly recording: Recording; readonly text: string },
+  { input, given, recording, text }: Asked & { readonly recording: Recording; readonly text: string },
 ): AnyRun {
   checkInput(place, recording, input);
+  checkOutput(place, recording, given);
   if (place.after === null) checkHistory(place, recording, agent);
   return runThen(replay(text, agent), {
     onDone: async (result) => {
@@ -110,12 +109,18 @@ export function runPartly(
     onDone: () => {
       if (missed !== null) throw missed;
     },
-    onError: (error) => error,
   });
 }
 
 function checkInput(place: Place, { head }: Recording, input: string): void {
   if (head.input !== input) throw miss(place, 'input', [{ input: head.input }, { input }]);
+}
+
+/** A replay reads the answer as it was recorded: by the schema that was the run's own then, or by the agent's. */
+function checkOutput(place: Place, { head: { output } }: Recording, given: RunOptions): void {
+  const specs = [output?.ofRun === true ? output : undefined, typedOutput('agent.run', given)?.spec(false)];
+  const [before = null, now = null] = specs.map((spec) => ({ outputSchema: spec?.schema ?? null }));
+  if (firstDifference(before, now) !== '') throw miss(place, 'outputSchema', [before, now]);
 }
 
 /** A replay continues the recorded conversation, which must be the agent's current one. A recording that begins one fits any. */
@@ -144,7 +149,7 @@ function endOf(all: readonly Message[], kept: readonly Message[]): readonly Mess
 
 function miss(
   { path, calledFrom }: Place,
-  what: 'input' | 'conversation',
+  what: 'input' | 'conversation' | 'outputSchema',
   [before, now]: readonly [Json, Json],
 ): Error {
   const divergence: Divergence = {
@@ -154,7 +159,7 @@ function miss(
     actual: `a run of this ${what}`,
     difference: firstDifference(before, now),
     diff: readableDiff(before, now),
-    cause: `${what}-changed`,
+    cause: what === 'outputSchema' ? 'output-schema-edited' : `${what}-changed`,
   };
   return new RecordingMissError(path, divergence, calledFrom);
 }
@@ -196,8 +201,8 @@ function stable(line: RecordLine): readonly RecordLine[] {
 /** What is done when a run is over, before an awaiting caller sees it; what it throws is the run's rejection. */
 interface RunEnds {
   readonly onDone: (result: AnyResult) => void | Promise<void>;
-  /** Gives the error to reject with. */
-  readonly onError: (error: unknown) => unknown;
+  /** Gives the error to reject with, where it is another. */
+  readonly onError?: (error: unknown) => unknown;
 }
 
 /** The run, settled only after something was done about it. Its events end when it does. */
@@ -208,7 +213,7 @@ function runThen(run: SomeRun, { onDone, onError }: RunEnds): AnyRun {
       return result;
     },
     (error: unknown) => {
-      throw onError(error);
+      throw onError?.(error) ?? error;
     },
   );
   return runHandle({

@@ -69,7 +69,7 @@ export function useRecording(path: string | URL, options: UseRecordingOptions = 
   checkOptions(options);
   const file = typeof path === 'string' ? path : relative('.', fileURLToPath(path));
   const live = liveLeaves(options);
-  const matching = options.match ?? 'request';
+  const matching = checked(options.match ?? 'request', ['request', 'order'], "useRecording: option 'match'");
   let count = 0;
   let last: PromiseLike<unknown> | null = null;
   let isLive = false;
@@ -96,7 +96,7 @@ export function useRecording(path: string | URL, options: UseRecordingOptions = 
     const text = withHistory(readFileSync(own, 'utf8'), historiesIn(dirname(own)));
     const recording = runnable(readRecording(text));
     const place = { path: own, calledFrom, after: given.whenBusy === 'queue' ? last : null };
-    if (live.size === 0) return kept(runReplayed(place, agent, { input, recording, text }));
+    if (live.size === 0) return kept(runReplayed(place, agent, { input, given, recording, text }));
     return kept(runPartly(place, agent, { input, given, recording, live, matching }));
   };
   function run<TRun extends SomeRun>(agent: RecordedAgent<TRun>, input: string, given?: RunOptions): TRun;
@@ -157,9 +157,7 @@ export interface ActorModes {
 function liveLeaves(modes: ActorModes): ReadonlySet<string> {
   const live = new Set<string>();
   for (const [actor, leaves] of Object.entries(LEAVES)) {
-    const mode: unknown = Reflect.get(modes, actor) ?? 'replay';
-    if (mode !== 'replay' && mode !== 'live')
-      throw wrongOption(`useRecording: option '${actor}' is '${String(mode)}', and must be 'replay' or 'live'.`);
+    const mode = checked(Reflect.get(modes, actor) ?? 'replay', ['replay', 'live'], `useRecording: option '${actor}'`);
     if (mode === 'live') for (const leaf of leaves) live.add(leaf);
   }
   return live;
@@ -182,21 +180,17 @@ const MODES: readonly RecordMode[] = ['missing', 'all', 'never'];
  */
 function recordMode(option: RecordMode | undefined, env: Environment): RecordDecision {
   const variable = readVariable(env, 'SIGNALBOX_RECORD');
-  const fromEnv = variable === undefined ? undefined : checked(variable, 'SIGNALBOX_RECORD');
-  const fromOption = option === undefined ? undefined : checked(option, "useRecording: option 'record'");
-  if (isCi(env)) return { mode: 'never', because: 'this is CI (the variable CI is set)' };
+  const fromEnv = variable === undefined ? undefined : checked(variable, MODES, 'SIGNALBOX_RECORD');
+  const fromOption = option === undefined ? undefined : checked(option, MODES, "useRecording: option 'record'");
+  if (!['false', '0'].includes(readVariable(env, 'CI') ?? 'false'))
+    return { mode: 'never', because: 'this is CI (the variable CI is set)' };
   if (fromEnv === 'never') return { mode: 'never', because: 'SIGNALBOX_RECORD is never' };
   if (fromOption === 'never') return { mode: 'never', because: "the option record is 'never'" };
   return { mode: fromEnv ?? fromOption ?? 'missing', because: '' };
 }
 
-function checked(given: string, where: string): RecordMode {
-  const mode = MODES.find((known) => known === given);
-  if (mode === undefined) throw wrongOption(`${where} is '${given}', and must be one of: ${MODES.join(', ')}.`);
-  return mode;
-}
-
-function isCi(env: Environment): boolean {
-  const ci = readVariable(env, 'CI');
-  return ci !== undefined && ci !== 'false' && ci !== '0';
+function checked<T extends string>(given: unknown, words: readonly T[], where: string): T {
+  const word = words.find((known) => known === given);
+  if (word === undefined) throw wrongOption(`${where} is '${String(given)}', and must be one of: ${words.join(', ')}.`);
+  return word;
 }
