@@ -210,7 +210,7 @@ class PostgresStore {
       const { recording, repaired } = wholePart(stored?.lines ?? []);
       const tally = runTally(recording.head, recording.lines);
       await this.#runs.cut(tally.read(), token, repaired.kept + 1);
-      await this.#writer.release(runId, token);
+      await this.#writer.release({ key: runId, token, begun: false });
       if ((recording.sums ?? 0) >= (stored?.records ?? 0)) return repaired;
       return { ...repaired, damage: repaired.damage ?? 'Lines at its end were lost. The database is damaged.' };
     });
@@ -266,7 +266,7 @@ class PostgresStore {
     try {
       return await work();
     } catch (error) {
-      const released = this.#writer.release(runId, token).catch(() => undefined);
+      const released = this.#writer.release({ key: runId, token, begun: false }).catch(() => undefined);
       // Where the server cannot be reached, it takes as long again.
       if (!(error instanceof JournalError)) await released;
       throw error;
