@@ -151,12 +151,10 @@ describe.skipIf(NO_POSTGRES !== '')('postgresJournal on a server that is in its 
     const [store, other] = [postgresJournal({ query }, { schema, leaseMs: 600 }), postgresJournal(pool, { schema })];
     const { agent } = payer(store);
     const { status, runId } = await agent.conversation('ann').run('Pay');
-    const leave = await store.claim('another name');
     expect([status, await other.remove(runId)]).toEqual(['answered', true]);
     // A run of its own, as many are: a claim would have kept it from beginning.
     const alone = lateOnce(/^signalbox append /);
     const third = postgresJournal(alone, { schema, leaseMs: 600 });
-    const stay = await third.claim('a third name');
     await payer(third).agent.run('Pay', { runId: 'alone' });
     expect(await other.remove('alone')).toBe(true);
     await Promise.all([late(), alone.late()]);
@@ -167,7 +165,6 @@ describe.skipIf(NO_POSTGRES !== '')('postgresJournal on a server that is in its 
     ];
     await expect.poll(left, { timeout: 10_000 }).toEqual([[], [], []]);
     expect((await payer(other).agent.conversation('ann').run('Pay')).status).toBe('answered');
-    for (const release of [leave, stay]) await release?.();
     await Promise.all([store.close(), other.close(), third.close()]);
   });
 

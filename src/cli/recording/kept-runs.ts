@@ -10,7 +10,7 @@ import { UsageError } from '../command/command.ts';
 import { escaped } from '../../output/console/escaped.ts';
 import { didYouMean } from '../../json/nearest-name.ts';
 import { recordingLines } from '../../journal/format/recording.ts';
-import { historiesIn } from '../../journal/stores/history-files.ts';
+import { historiesIn } from '../../journal/stores/run-files.ts';
 import { withHistory } from '../../journal/format/histories.ts';
 import { systemCode } from '../../security/folders.ts';
 import { RecordingError } from '../../journal/format/journal-error.ts';

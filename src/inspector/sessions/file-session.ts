@@ -8,7 +8,7 @@ import { type Session, recordedEnding, openApprovals } from './session.ts';
 import { readFile, readdir, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { describeThrown } from '../../json/to-json.ts';
-import { historiesIn } from '../../journal/stores/history-files.ts';
+import { historiesIn } from '../../journal/stores/run-files.ts';
 import { withHistory } from '../../journal/format/histories.ts';
 import type { SessionList } from './session-list.ts';
 

@@ -6,18 +6,11 @@ import { hash } from 'node:crypto';
 import type { PostgresDatabase } from './postgres-database.ts';
 import { PostgresRuns } from './postgres-runs.ts';
 
-/** A claimed name, and the token of its holder. */
-export interface Claim {
+/** A claimed name, or the id of a run, and the token of its holder. `begins`: with this token. */
+export interface Held {
   readonly name: string;
   readonly token: string;
-}
-
-/** A run, or the name of a claim, and the token with which it is held. */
-export interface Held {
-  readonly key: string;
-  readonly token: string;
-  /** A run began with this token. */
-  readonly begun: boolean;
+  readonly begins?: boolean;
 }
 
 /** How long a statement may be on its way that was sent again, in milliseconds. */
@@ -80,9 +73,9 @@ export class PostgresLease {
   /** Releases runs, and names. */
   async release(held: readonly Held[]): Promise<void> {
     await this.#letGo(held);
-    const now = performance.now();
-    if (now - this.#database.doubtedAt > LATE_MS) return;
-    this.#late = [...this.#late, ...held.map((one) => ({ ...one, until: now + LATE_MS }))];
+    const until = this.#database.doubtedAt + LATE_MS;
+    if (until < performance.now()) return;
+    this.#late = [...this.#late, ...held.map((one) => ({ ...one, until }))];
     this.join('late');
   }
 
@@ -93,7 +86,7 @@ export class PostgresLease {
   }
 
   /** The name as it is kept, and the token of this process's claim; null without one. Another process may have taken it over. */
-  claimOf(whole: string): Claim | null {
+  claimOf(whole: string): Held | null {
     const name = keptName(whole);
     const token = this.#claims.get(name);
     return token === undefined ? null : { name, token };
@@ -106,7 +99,7 @@ export class PostgresLease {
     await this.alive();
     // It may be held, or still be, although no answer has said so.
     const owing = (error: unknown): never => {
-      this.abandon({ key: name, token, begun: false });
+      this.abandon({ name, token });
       throw error;
     };
     if (!(await this.#hold(name, token).catch(owing))) return null;
@@ -115,7 +108,7 @@ export class PostgresLease {
     return async () => {
       if (!this.leave(token)) return;
       this.#claims.delete(name);
-      await this.release([{ key: name, token, begun: false }]).catch(owing);
+      await this.release([{ name, token }]).catch(owing);
     };
   }
 
@@ -131,10 +124,10 @@ export class PostgresLease {
   async #letGo(held: readonly Held[]): Promise<ReadonlySet<unknown>> {
     const rows = await this.#database.query(
       'release',
-      `with g as (select * from unnest($1::text[], $2::text[]) g(key, token)),
-       freed as (delete from $s.names n using g where n.name = g.key and n.token = g.token)
-       update $s.runs r set token = null, writer = null from g where r.run_id = g.key and r.token = g.token returning g.token`,
-      [held.map(({ key }) => key), held.map(({ token }) => token)],
+      `with g as (select * from unnest($1::text[], $2::text[]) g(name, token)),
+       freed as (delete from $s.names n using g where n.name = g.name and n.token = g.token)
+       update $s.runs r set token = null, writer = null from g where r.run_id = g.name and r.token = g.token returning g.token`,
+      [held.map(({ name }) => name), held.map(({ token }) => token)],
     );
     return new Set(rows.map((row) => row['token']));
   }
@@ -172,13 +165,12 @@ export class PostgresLease {
     if (isLate) for (const doubted of this.#held.values()) doubted();
     // What has come to be owed while the server could not be reached.
     await this.#giveBack();
-    await this.#giveBackAgain();
+    if (this.#late.length > 0) void this.#giveBackAgain().catch(() => undefined);
   }
 
   async #giveBack(): Promise<void> {
-    if (this.#abandoned.size === 0) return;
     const owed = [...this.#abandoned.values()];
-    await this.release(owed);
+    if (owed.length > 0) await this.release(owed);
     for (const { token } of owed) {
       this.#abandoned.delete(token);
       this.leave(token);
@@ -186,12 +178,10 @@ export class PostgresLease {
   }
 
   async #giveBackAgain(): Promise<void> {
-    if (this.#late.length === 0) return;
-    const late = this.#late;
-    const taken = await this.#letGo(late);
+    const taken = await this.#letGo(this.#late);
     // They were over, and removed, before their beginnings came once more.
-    const begun = late.filter((one) => one.begun && taken.has(one.token)).map(({ key }) => key);
-    if (begun.length > 0) await new PostgresRuns(this.#database).remove(begun);
+    const begun = this.#late.filter(({ begins, token }) => begins === true && taken.has(token));
+    if (begun.length > 0) await new PostgresRuns(this.#database).remove(begun.map(({ name }) => name));
     this.#late = this.#late.filter(({ until }) => until > performance.now());
     if (this.#late.length === 0) this.leave('late');
   }

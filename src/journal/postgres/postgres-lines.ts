@@ -6,7 +6,7 @@ import { hash } from 'node:crypto';
 import { messageLine, type StoredPart } from '../format/histories.ts';
 import type { Tallied } from '../format/tally.ts';
 import type { PostgresDatabase } from './postgres-database.ts';
-import type { Claim } from './postgres-lease.ts';
+import type { Held } from './postgres-lease.ts';
 import { columnsOf } from './postgres-rows.ts';
 import { sweep } from './postgres-runs.ts';
 
@@ -24,7 +24,7 @@ export interface MoreLines {
   /** Called where that history was removed meanwhile: the first line with all of it. */
   readonly inline: () => string;
   /** The claim under which a run begins: it does not where another process has that by now. */
-  readonly claim: Claim | null;
+  readonly claim: Held | null;
   /** The token with which the run was written before: these are all of its lines from now on, and `token` is its own. */
   readonly replaces?: string;
 }
@@ -144,11 +144,9 @@ const APPEND = `
     on conflict (run_id) do update set token = excluded.token where r.token = excluded.token
     returning id, run_id, token, history
   ), kept_histories as (
-    insert into $s.histories select h from unnest($24::text[], $25::int[]) m(h, n) join begun on history = h where n = 0
-    on conflict do nothing
+    insert into $s.histories select h from unnest($24::text[], $25::int[]) m(h, n) join begun on history = h where n = 0 on conflict do nothing
   ), kept_messages as (
-    insert into $s.messages select h, n, line from unnest($24::text[], $25::int[], $26::text[]) m(h, n, line)
-    join begun on history = h on conflict do nothing
+    insert into $s.messages select h, n, line from unnest($24::text[], $25::int[], $26::text[]) m(h, n, line) join begun on history = h on conflict do nothing
   ), continued as (
     update $s.runs r set ended = g.ended, waiting = g.waiting, status = g.status, reason = g.reason, error_code = g.error_code,
       tools = g.tools::jsonb, steps = g.steps, records = g.records, due = g.due::timestamptz,

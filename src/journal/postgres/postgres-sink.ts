@@ -8,7 +8,7 @@ import type { Histories, StoredPart } from '../format/histories.ts';
 import type { RecordLine, RunRecord } from '../format/record.ts';
 import { runTally, type Tally } from '../format/tally.ts';
 import type { Sink } from '../run/run-journal.ts';
-import type { Claim, PostgresLease } from './postgres-lease.ts';
+import type { Held, PostgresLease } from './postgres-lease.ts';
 import type { PostgresWriter } from './postgres-writer.ts';
 
 /** The progress of a run that is being written. */
@@ -22,7 +22,7 @@ export interface SinkStart {
   readonly head?: RunRecord;
   readonly placed?: () => StoredPart | null;
   /** The claim under which it begins. */
-  readonly claim?: Claim | null;
+  readonly claim?: Held | null;
 }
 
 /** What the sinks of a store share. */
@@ -40,7 +40,7 @@ export function postgresSink(begun: SinkStart, { lease, writer, histories, forge
   let { token, tally, write } = begun;
   /** Other tokens that its row may still have: a replacement of which it is not known whether it was done. */
   const before: string[] = [];
-  const held = () => [token, ...before].map((one) => ({ key: runId, token: one, begun: head !== undefined }));
+  const held = () => [token, ...before].map((one) => ({ name: runId, token: one, begins: head !== undefined }));
   let next = begun.written + 1;
   let ended = false;
   let failed = false;

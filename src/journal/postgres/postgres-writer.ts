@@ -11,6 +11,7 @@ import { JournalError } from '../format/journal-error.ts';
 import { searchable, sqlStateOf, type PostgresDatabase } from './postgres-database.ts';
 import type { Held, PostgresLease } from './postgres-lease.ts';
 import { insertLines, type MoreLines, replaceLines } from './postgres-lines.ts';
+import { PostgresRuns } from './postgres-runs.ts';
 
 // As for SQLite: the platform's own, whatever a test does to the timers.
 const { setImmediate } = globalThis;
@@ -117,7 +118,7 @@ export class PostgresWriter {
         else if (history !== null) await this.#write([whole(one)]);
         else {
           const begins = from === 1 && replaces === undefined;
-          const isLost = begins && claim !== null && !(await this.#isThere(tallied.runId));
+          const isLost = begins && claim !== null && !(await new PostgresRuns(this.#database).isThere(tallied.runId));
           const code = isLost ? 'run-locked' : begins ? 'run-exists' : 'run-lost';
           failed(new JournalError(code, tallied.runId, this.#database.place));
         }
@@ -144,10 +145,6 @@ export class PostgresWriter {
       if (await replaceLines(this.#database, one)) own.add(one.token);
     }
     return own;
-  }
-
-  async #isThere(runId: string): Promise<boolean> {
-    return (await this.#database.query(null, 'select 1 from $s.runs where run_id = $1', [runId])).length > 0;
   }
 
   async #writeSecrets(secrets: readonly (readonly [string, string, string])[]): Promise<void> {

@@ -72,7 +72,6 @@ function* pruned(files: RunFiles, maxRuns: number, oldest: number): Generator<vo
     if (isOver && writtenAt(files, runId) === at) remove(files, runId);
     yield;
   }
-  // To know what is needed takes a look at all runs.
   files.sweep();
 }
 

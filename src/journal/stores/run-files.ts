@@ -1,8 +1,10 @@
 import { wrongOption } from '../../json/known-options.ts';
-import { ifThere, makeFolder, systemCode } from '../../security/folders.ts';
-import { historyIdOf } from '../format/histories.ts';
+import type { Message } from '../../actors/model.ts';
+import { ifThere, makeFolder, systemCode, textIn } from '../../security/folders.ts';
+import { createHistories, damagedHistory, historyIdOf, messageLine } from '../format/histories.ts';
+import type { HistoryLines, HistoryPart } from '../format/histories.ts';
 import { JournalError, RecordingError } from '../format/journal-error.ts';
-import { RUN_ID } from '../format/record.ts';
+import { RUN_ID, type RunRecord } from '../format/record.ts';
 import {
   closeSync,
   existsSync,
@@ -12,12 +14,13 @@ import {
   readdirSync,
   rmSync,
   statSync,
+  fdatasyncSync,
   readFileSync,
+  writeSync,
 } from 'node:fs';
 import { createHash } from 'node:crypto';
-import { join } from 'node:path';
+import { join, dirname } from 'node:path';
 import { LONGEST_LINE, endsIn } from './file-summary.ts';
-import type { HistoryFiles } from './history-files.ts';
 import { type SecretFiles, secretFiles } from './secret-files.ts';
 import { isLocked, type RunLock, takeRunLock } from './run-lock.ts';
 
@@ -40,9 +43,9 @@ export interface RunFiles {
   hasEnded(runId: string): boolean;
   /** Removes what is recorded of a run whose lock the caller has, and the history that no other run begins with. */
   erase(runId: string): void;
-  /** Removes all that is left of a run. Throws as `lock` does; false when there is none. `many`: its history goes with `sweep`. */
+  /** Removes all that is left of a run; its history is left to `sweep` if many are. Throws as `lock` does; false without one. */
   remove(runId: string, many?: boolean): boolean;
-  /** Removes the histories that runs which were removed have left, and that no other run begins with. */
+  /** Removes the histories of runs that were removed which no other run begins with. */
   sweep(): void;
 }
 
@@ -88,20 +91,14 @@ export function runFiles(dir: string, histories: Pick<HistoryFiles, 'remove'>): 
   };
   const left = new Set<string>();
   const sweep = (): void => {
-    for (const runId of left.size > 0 ? ids() : []) {
-      const history = historyOf(runId);
-      // A run whose file cannot be read may begin with any of them.
-      if (history === undefined) left.clear();
-      left.delete(history ?? '');
-      if (left.size === 0) return;
-    }
-    for (const history of left) histories.remove(history);
+    const needed = new Set(left.size > 0 ? ids().map(historyOf) : []);
+    // A run whose file cannot be read may begin with any of them.
+    for (const history of left) if (!needed.has(undefined) && !needed.has(history)) histories.remove(history);
     left.clear();
   };
   const erase = (runId: string, many = false): void => {
     const history = historyOf(runId);
     if (typeof history === 'string') left.add(history);
-    // A kill may have left a copy of it that was being written.
     for (const kind of ['', '.damaged', '.new']) rmSync(pathOf(runId) + kind, { force: true });
     beginnings.delete(runId);
     ended.delete(runId);
@@ -223,4 +220,81 @@ function bytesOf(path: string, most: number, which: 'first' | 'last'): Buffer {
     return bytes.subarray(0, readSync(file, bytes, 0, bytes.length, which === 'first' ? 0 : size - bytes.length));
   });
   return found ?? Buffer.alloc(0);
+}
+
+/** The folder with the starting histories of runs, beside the files of the runs. */
+const FOLDER = 'histories';
+
+/** The starting histories of the runs in one folder: `histories/<id>.jsonl`, a message a line, each with a checksum. */
+export interface HistoryFiles {
+  /** Stores the new part of a run's starting history, and returns the head to store. */
+  store(head: RunRecord): object;
+  /** Removes a history that no run begins with any more. */
+  remove(id: string): void;
+}
+
+/** `synced`: what is stored survives a crash of the machine. */
+export function historyFiles(dir: string, { synced }: { readonly synced: boolean }): HistoryFiles {
+  const histories = createHistories();
+  /** The lengths of our files: one that another process has removed or written to is no longer ours. */
+  const lengths = new Map<string, number>();
+  const forget = (id: string): void => {
+    histories.forget(id);
+    lengths.delete(id);
+  };
+  const add = ({ $history: id, to }: HistoryPart, added: readonly Message[]): boolean => {
+    const path = historyPath(dir, id);
+    const length = lengths.get(id);
+    if (length !== undefined && statSync(path, { throwIfNoEntry: false })?.size !== length) return false;
+    const first = to - added.length;
+    const text = added.map((message, index) => `${messageLine(message, first + index)}\n`).join('');
+    if (length === undefined) makeFolder(dirname(path));
+    const file = openSync(path, length === undefined ? 'wx' : 'a', 0o600);
+    try {
+      writeSync(file, text);
+      if (synced) fdatasyncSync(file);
+    } finally {
+      closeSync(file);
+    }
+    lengths.set(id, (length ?? 0) + Buffer.byteLength(text));
+    return true;
+  };
+  const store = (head: RunRecord): object => {
+    const placed = histories.place(head.runId, head.history);
+    if (placed === null) return head;
+    const { part, added } = placed;
+    try {
+      if (add(part, added)) return { ...head, history: part };
+    } catch (error) {
+      forget(part.$history);
+      throw error;
+    }
+    forget(part.$history);
+    return store(head);
+  };
+  return {
+    store,
+    remove: (id) => {
+      forget(id);
+      rmSync(historyPath(dir, id), { force: true });
+    },
+  };
+}
+
+const ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,140}$/;
+
+function historyPath(dir: string, id: string): string {
+  if (!ID.test(id)) throw new RecordingError(1, `names a starting history that can be no file: ${JSON.stringify(id)}.`);
+  return join(dir, FOLDER, `${id}.jsonl`);
+}
+
+/** The histories in a folder of runs, for readers of a file in it. */
+export function historiesIn(dir: string): HistoryLines {
+  return ({ $history: id, from, to }) => linesOf(historyPath(dir, id), id).slice(from, to);
+}
+
+function linesOf(path: string, id: string): readonly string[] {
+  const text = ifThere(() => textIn(path));
+  if (text === null) throw damagedHistory(id, 'the file is missing. It belongs to the recording: copy it as well');
+  return text.split('\n').slice(0, -1);
 }

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { checkRunOptions } from '../../agent/options/check-options.ts';
 import type { RunOptions } from '../../agent/options/run-options.ts';
 import type { AnyRun, SomeRun } from '../../agent/run/run.ts';
-import { historiesIn } from '../../journal/stores/history-files.ts';
+import { historiesIn } from '../../journal/stores/run-files.ts';
 import { withHistory } from '../../journal/format/histories.ts';
 import { readRecording } from '../../journal/format/recording.ts';
 import { runnable } from '../../journal/format/recorded-tools.ts';
