@@ -218,6 +218,53 @@ describe.skipIf(NO_POSTGRES !== '')('postgresJournal on a server that is in its 
     await Promise.all([store.close(), other.close()]);
   });
 
+  test.each<[what: string, settings: readonly string[], isDeafened: boolean]>([
+    ['ends what is idle or long', ['idle_session_timeout=500ms', 'statement_timeout=1s'], false],
+    ['has eight connections', ['max_connections=8'], false],
+    ['ends each connection for notifications', [], true],
+  ])('runs end, and are approved from elsewhere, where the server %s', async (_what, settings, isDeafened) => {
+    await using own = await startPostgres(['fsync=off', ...settings]);
+    await migratePostgres(own.url);
+    const other = postgresJournal(own.url);
+    const stores = [1, 2].map(() => postgresJournal(own.url));
+    const [done, steps] = [new Array<string>(), [1, 2, 3, 4]];
+    const agents = [0, 1, 2, 3].map((n) => {
+      const input = { type: 'object', properties: { step: { type: 'number' } } };
+      const execute = async ({ step }: { readonly step?: unknown }) => {
+        done.push(`${n} ${String(step)}`);
+        await new Promise((resolve) => setTimeout(resolve, 300));
+        return 'done';
+      };
+      const policy = n === 0 ? 'confirm' : 'allow';
+      const work = tool({ name: 'work', description: 'Works.', effects: 'once', policy, inputSchema: input, execute });
+      const model = scriptedModel([...steps.map((step) => calls(['work', { step }])), 'Done.']);
+      const journal = stores[n % 2];
+      return createAgent({ name: 'worker', model, tools: [work], journal, confirm: 'wait', silent: true });
+    });
+    const isOver = { yet: false };
+    const deafen = async () => {
+      using ended = new DisposableStack();
+      const client = new pg.Client({ connectionString: own.url });
+      ended.defer(() => void client.end());
+      await client.connect();
+      for (; !isOver.yet; await new Promise((resolve) => setTimeout(resolve, 30)))
+        await client.query("select pg_terminate_backend(pid) from pg_stat_activity where query like 'listen%'");
+    };
+    const deafening = isDeafened ? deafen() : null;
+    const running = Promise.all(agents.map(async (agent, n) => agent.run('Work', { runId: `run-${n}` })));
+    const there = createAgent({ name: 'worker', model: scriptedModel([]), journal: other, silent: true });
+    for (const _step of steps) {
+      await expect.poll(async () => (await there.pending('run-0')).length).toBe(1);
+      const [asked] = await there.pending('run-0');
+      expect(await there.approve('run-0', asked?.callId ?? '')).toBe(true);
+    }
+    expect((await running).map(({ status, error }) => error?.code ?? status)).toEqual(agents.map(() => 'answered'));
+    isOver.yet = true;
+    await deafening;
+    expect(done.toSorted()).toEqual([0, 1, 2, 3].flatMap((n) => steps.map((step) => `${n} ${step}`)));
+    for (const store of [other, ...stores]) await store.close();
+  });
+
   test('much is written over a connection that is slow', async () => {
     const sizeOf = (values: readonly unknown[]): number => JSON.stringify(values).length;
     const slow = {
