@@ -70,11 +70,7 @@ export function runFiles(dir: string, histories: Pick<HistoryFiles, 'remove'>): 
   const secrets = secretFiles(dir);
   // Pruning asks repeatedly, and what has ended stays so.
   const ended = new Set<string>();
-  const ids = (): readonly string[] =>
-    entriesOf(dir)
-      .filter((name) => name.endsWith(EXTENSION))
-      .map((name) => name.slice(0, -EXTENSION.length))
-      .filter((runId) => RUN_ID.test(runId));
+  const ids = (): readonly string[] => idsIn(dir);
   // What a run begins with never changes.
   const beginnings = new Map<string, { readonly file: string; readonly history: string | null }>();
   const historyOf = (runId: string): string | null | undefined => {
@@ -116,10 +112,7 @@ export function runFiles(dir: string, histories: Pick<HistoryFiles, 'remove'>): 
       return takeRunLock(join(dir, `.${createHash('sha256').update(name).digest('hex').slice(0, 32)}.lock`));
     },
     isThere: (runId) => existsSync(pathOf(runId)),
-    isRun: (runId) => {
-      const begins = bytesOf(pathOf(runId), BEGINNING.length, 'first').toString('latin1');
-      return BEGINNING.startsWith(begins);
-    },
+    isRun: (runId) => BEGINNING.startsWith(bytesOf(pathOf(runId), BEGINNING.length, 'first').toString('latin1')),
     isLocked: (runId) => isLocked(named(runId, '.lock')),
     hasEnded: (runId) => {
       if (!ended.has(runId) && endsIn(bytesOf(pathOf(runId), TAIL, 'last'))) ended.add(runId);
@@ -141,12 +134,13 @@ export function runFiles(dir: string, histories: Pick<HistoryFiles, 'remove'>): 
   };
 }
 
-function entriesOf(dir: string): readonly string[] {
+function idsIn(dir: string): readonly string[] {
   const entries = ifThere(() => readdirSync(dir, { withFileTypes: true })) ?? [];
   // A folder is not a run, and opening a pipe blocks until another process writes to it.
   return entries
     .filter((entry) => entry.isFile() || (entry.isSymbolicLink() && isFile(join(dir, entry.name))))
-    .map(({ name }) => name);
+    .flatMap(({ name }) => (name.endsWith(EXTENSION) ? [name.slice(0, -EXTENSION.length)] : []))
+    .filter((runId) => RUN_ID.test(runId));
 }
 
 export function isFile(path: string): boolean {
