@@ -125,6 +125,8 @@ test('a damaged file is cut before the damage, kept beside it, and goes with its
   expect(readFileSync(path, 'utf8')).toBe(`${lines.slice(0, 2).join('\n')}\n`);
   expect(readFileSync(`${path}.damaged`, 'utf8')).toBe(damaged);
   expect(await store.list?.()).toMatchObject([{ runId: 'run', state: 'interrupted', records: 2 }]);
+  // What a kill leaves of a recording that was about to be written anew.
+  writeFileSync(`${path}.new`, text.slice(0, -10));
   await store.remove?.('run');
   expect(readdirSync(folder.path)).toEqual([]);
   expect(await store.repair?.('run')).toBeNull();

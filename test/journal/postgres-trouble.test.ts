@@ -76,7 +76,7 @@ describe.skipIf(NO_POSTGRES !== '')('postgresJournal on a server that is in its 
       await own.end();
     });
 
-  test.each(['sign', 'append', 'take', 'release', 'leave', 'secrets', 'free'])(
+  test.each(['sign', 'append', 'take', 'release', 'leave', 'secrets'])(
     'a statement that is never answered (%s) is sent again, or left, and holds nothing up',
     async (name) => {
       let unanswered = 0;
@@ -129,6 +129,140 @@ describe.skipIf(NO_POSTGRES !== '')('postgresJournal on a server that is in its 
     expect(late.size).toBe(2);
     await leave?.();
     await Promise.all([store.close(), other.close()]);
+  });
+
+  /** A pool that gives one statement up, which comes when `late` is called. */
+  const lateOnce = (lost: RegExp) => {
+    let first: pg.QueryConfig | null = null;
+    const query = async (statement: pg.QueryConfig) => {
+      if (first !== null || !lost.test(`${statement.name} ${statement.text}`)) return pool.query(statement);
+      first = { text: statement.text, values: statement.values ?? [] };
+      throw new Error('Query read timeout');
+    };
+    return { query, late: async () => (first === null ? null : pool.query(first)) };
+  };
+
+  test.each<[what: string, lost: RegExp]>([
+    ['the beginning of a run that was removed', /^signalbox append /],
+    ['a claim of a conversation that is free', /insert into .*names/],
+  ])('%s, sent again and coming late, does not last while its process lives', async (_what, lost) => {
+    const schema = await migrated();
+    const { query, late } = lateOnce(lost);
+    const [store, other] = [postgresJournal({ query }, { schema, leaseMs: 600 }), postgresJournal(pool, { schema })];
+    const { agent } = payer(store);
+    const { status, runId } = await agent.conversation('ann').run('Pay');
+    expect([status, await other.remove(runId)]).toEqual(['answered', true]);
+    // A run of its own, as many are: a claim would have kept it from beginning.
+    const alone = lateOnce(/^signalbox append /);
+    const third = postgresJournal(alone, { schema, leaseMs: 600 });
+    await payer(third).agent.run('Pay', { runId: 'alone' });
+    expect(await other.remove('alone')).toBe(true);
+    await Promise.all([late(), alone.late()]);
+    const left = async () => [
+      (await other.list()).map((run) => run.runId),
+      (await pool.query(`select name from ${schema}.names where name like '%ann'`)).rows,
+      (await pool.query(`select n from ${schema}.lines`)).rows,
+    ];
+    await expect.poll(left, { timeout: 10_000 }).toEqual([[], [], []]);
+    expect((await payer(other).agent.conversation('ann').run('Pay')).status).toBe('answered');
+    await Promise.all([store.close(), other.close(), third.close()]);
+  });
+
+  test('a run that was taken late, after its process had given up, is free again, and nothing of it is removed', async () => {
+    const schema = await migrated();
+    const asks = fakeTool('ask', ['asked'], { policy: 'confirm' });
+    const agent = (journal: JournalStore, replies: readonly ScriptedReply[]) =>
+      createAgent({ model: scriptedModel(replies), tools: [asks], journal, silent: true });
+    const { query, late } = lateOnce(/^signalbox take /);
+    const [store, other] = [
+      postgresJournal({ query }, { schema, leaseMs: 600, patienceMs: 1 }),
+      postgresJournal(pool, { schema }),
+    ];
+    expect((await agent(other, [calls(['ask'])]).run('Ask', { runId: 'run', park: true })).status).toBe('waiting');
+    const leave = await store.claim('another name');
+    await expect(agent(store, []).resume('run')).rejects.toMatchObject({ code: 'store-unreachable' });
+    // It is given back with a sign of life.
+    const signs = `select until::text from ${schema}.writers order by until limit 1`;
+    const before = String((await pool.query(signs)).rows[0]?.until);
+    await expect.poll(async () => String((await pool.query(signs)).rows[0]?.until)).not.toBe(before);
+    await late();
+    await expect.poll(async () => (await other.list())[0]?.state, { timeout: 10_000 }).toBe('waiting');
+    expect(await agent(other, []).approve('run', 'c1')).toBe(true);
+    expect(await agent(other, ['Done.']).resume('run')).toMatchObject({ status: 'answered' });
+    await leave?.();
+    await Promise.all([store.close(), other.close()]);
+  });
+
+  test('a beginning that is refused leaves nothing of what was said before it', async () => {
+    const schema = await migrated();
+    const store = postgresJournal(pool, { schema });
+    await payer(store).agent.run('Pay', { runId: 'run' });
+    const history = [{ role: 'user', content: 'word '.repeat(3000) }] as const;
+    const agent = createAgent({ model: scriptedModel([]), journal: store, silent: true, history });
+    expect(await agent.run('Pay', { runId: 'run' })).toMatchObject({ error: { code: 'run-exists' } });
+    const kept = `select id from ${schema}.histories union all select history from ${schema}.messages`;
+    expect((await pool.query(kept)).rows).toEqual([]);
+    await store.close();
+  });
+
+  test('a request that was answered was, though the server is away by then', async () => {
+    const schema = await migrated();
+    const query = async (statement: pg.QueryConfig) => {
+      if (!/^delete from .*requests/.test(statement.text)) return pool.query(statement);
+      throw Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' });
+    };
+    const [store, other] = [postgresJournal({ query }, { schema, patienceMs: 300 }), postgresJournal(pool, { schema })];
+    const stop = other.requests.serve('run', async () => ({ heard: true }));
+    expect(await store.requests.ask('run', {}, 10_000)).toEqual({ heard: true });
+    stop();
+    await Promise.all([store.close(), other.close()]);
+  });
+
+  test.each<[what: string, settings: readonly string[], isDeafened: boolean]>([
+    ['ends what is idle or long', ['idle_session_timeout=500ms', 'statement_timeout=1s'], false],
+    ['has eight connections', ['max_connections=8'], false],
+    ['ends each connection for notifications', [], true],
+  ])('runs end, and are approved from elsewhere, where the server %s', async (_what, settings, isDeafened) => {
+    await using own = await startPostgres(['fsync=off', ...settings]);
+    await migratePostgres(own.url);
+    const other = postgresJournal(own.url);
+    const stores = [1, 2].map(() => postgresJournal(own.url));
+    const [done, steps] = [new Array<string>(), [1, 2, 3, 4]];
+    const agents = [0, 1, 2, 3].map((n) => {
+      const input = { type: 'object', properties: { step: { type: 'number' } } };
+      const execute = async ({ step }: { readonly step?: unknown }) => {
+        done.push(`${n} ${String(step)}`);
+        await new Promise((resolve) => setTimeout(resolve, 300));
+        return 'done';
+      };
+      const policy = n === 0 ? 'confirm' : 'allow';
+      const work = tool({ name: 'work', description: 'Works.', effects: 'once', policy, inputSchema: input, execute });
+      const model = scriptedModel([...steps.map((step) => calls(['work', { step }])), 'Done.']);
+      const journal = stores[n % 2];
+      return createAgent({ name: 'worker', model, tools: [work], journal, confirm: 'wait', silent: true });
+    });
+    const isOver = { yet: false };
+    const deafen = async () => {
+      using ended = new DisposableStack();
+      const client = new pg.Client({ connectionString: own.url });
+      ended.defer(() => void client.end());
+      await client.connect();
+      for (; !isOver.yet; await new Promise((resolve) => setTimeout(resolve, 30)))
+        await client.query("select pg_terminate_backend(pid) from pg_stat_activity where query like 'listen%'");
+    };
+    const deafening = isDeafened ? deafen() : null;
+    const running = Promise.all(agents.map(async (agent, n) => agent.run('Work', { runId: `run-${n}` })));
+    const there = createAgent({ name: 'worker', model: scriptedModel([]), journal: other, silent: true });
+    for (const _step of steps) {
+      await expect.poll(async () => (await there.pending('run-0')).length).toBe(1);
+      const [asked] = await there.pending('run-0');
+      expect(await there.approve('run-0', asked?.callId ?? '')).toBe(true);
+    }
+    expect((await running).map(({ status, error }) => error?.code ?? status)).toEqual(agents.map(() => 'answered'));
+    isOver.yet = true;
+    await deafening;
+    expect(done.toSorted()).toEqual([0, 1, 2, 3].flatMap((n) => steps.map((step) => `${n} ${step}`)));
+    for (const store of [other, ...stores]) await store.close();
   });
 
   test('much is written over a connection that is slow', async () => {
@@ -509,16 +643,19 @@ describe.skipIf(NO_POSTGRES !== '')('postgresJournal on a server that is in its 
     await store.close();
   });
 
-  test('what the server refuses of one run fails no other that is written beside it', async () => {
-    const schema = await migrated();
-    await refusing(schema, "new.run_id = 'run-3' and new.ended", 'P0001');
-    const store = postgresJournal(pool, { schema });
-    const ids = [1, 2, 3, 4, 5].map((n) => `run-${n}`);
-    const results = await Promise.all(ids.map(async (runId) => payer(store).agent.run('Pay', { runId })));
-    expect(results.map(({ status, error }) => error?.code ?? status)).toEqual(
-      ids.map((id) => (id === 'run-3' ? 'P0001' : 'answered')),
-    );
-    expect(await store.list({ status: 'answered' })).toHaveLength(4);
-    await store.close();
-  });
+  test.each(['P0001', '23503'])(
+    'what the server refuses of one run (%s) fails no other that is written beside it',
+    async (code) => {
+      const schema = await migrated();
+      await refusing(schema, "new.run_id = 'run-3' and new.ended", code);
+      const store = postgresJournal(pool, { schema });
+      const ids = [1, 2, 3, 4, 5].map((n) => `run-${n}`);
+      const results = await Promise.all(ids.map(async (runId) => payer(store).agent.run('Pay', { runId })));
+      expect(results.map(({ status, error }) => error?.code ?? status)).toEqual(
+        ids.map((id) => (id === 'run-3' ? code : 'answered')),
+      );
+      expect(await store.list({ status: 'answered' })).toHaveLength(4);
+      await store.close();
+    },
+  );
 });

@@ -1,4 +1,4 @@
-import {
+import fs, {
   copyFileSync,
   existsSync,
   mkdtempSync,
@@ -8,10 +8,11 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { createAgent } from '../../src/agent/create-agent.ts';
 import type { AgentOptions } from '../../src/agent/options/agent-options.ts';
 import type { Message } from '../../src/actors/model.ts';
@@ -187,6 +188,27 @@ describe('a history', () => {
     expect(readdirSync(answered).filter((name) => name.endsWith('.jsonl'))).toEqual([]);
     expect(historiesIn(answered)).toEqual([]);
   });
+
+  test.each([50, 100])(
+    'goes with its run when %d are too many, and each of these is looked at a few times',
+    async (count) => {
+      const dir = temporaryFolder();
+      const told = (runId: string): readonly Message[] => [{ role: 'user', content: `${runId} ${LONG.repeat(5)}` }];
+      for (let n = 0; n < count; n++)
+        await talker({ journal: fileJournal(dir), history: told(`run-${n}`) }).agent.run('And?', { runId: `run-${n}` });
+      expect(historiesIn(dir)).toHaveLength(count);
+      const look = vi.spyOn(fs, 'statSync');
+      syncBuiltinESMExports();
+      onTestFinished(() => {
+        look.mockRestore();
+        syncBuiltinESMExports();
+      });
+      await talker({ journal: fileJournal(dir, { maxRuns: 3 }) }).agent.run('And?', { runId: 'last' });
+      expect(historiesIn(dir)).toHaveLength(2);
+      expect(readdirSync(dir).filter((name) => name.endsWith('.jsonl'))).toHaveLength(3);
+      expect(look.mock.calls.filter(([path]) => String(path).endsWith('.jsonl')).length / count).toBeLessThan(20);
+    },
+  );
 
   test.each<[string, (file: string) => void, RegExp]>([
     ['is not there', (file) => rmSync(file), /the file is missing/],

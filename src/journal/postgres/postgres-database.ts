@@ -74,7 +74,7 @@ const TYPES = { getTypeParser: (oid: number) => PARSERS.get(oid) ?? String };
 const CONNECT_MS = 10_000;
 
 /** Statements that take no longer where there is more in the database. */
-const SHORT: ReadonlySet<string> = new Set(['append', 'free', 'leave', 'release', 'secrets', 'sign', 'take']);
+const SHORT: ReadonlySet<string> = new Set(['append', 'asked', 'leave', 'release', 'secrets', 'sign', 'take']);
 
 /** A connection that brings this many characters in a millisecond is slow, and not silent. */
 const SLOW = 50;
@@ -98,6 +98,8 @@ export class PostgresDatabase {
   #own: OwnPool | null = null;
   #pool: Promise<PostgresPool> | null = null;
   #ready: Promise<void> | null = null;
+  /** When a statement was last sent of which it is not known whether it was done, or may be yet. */
+  doubtedAt = Number.NEGATIVE_INFINITY;
   /** How often it was closed: what is tried again then is given up. */
   #closings = 0;
 
@@ -202,6 +204,7 @@ export class PostgresDatabase {
         const isForgotten = isNaming && /^(?:26000|42P05)$/.test(sqlStateOf(error));
         if (isForgotten) this.#isNaming = false;
         else if (!isPassing(error)) throw error;
+        else this.doubtedAt = performance.now();
         const isLate = performance.now() + pause > until;
         if (!isLate) await wait(pause);
         if (isLate || closings !== this.#closings) throw new JournalError('store-unreachable', null, this.place, error);

@@ -10,7 +10,7 @@ import { liveJournal } from '../run/live-journal.ts';
 import type { JournalStore, RunHead, RunJournal, RunSecrets, Sink, TakenRun } from '../run/run-journal.ts';
 import type { PruneLimits } from '../stores/prune-runs.ts';
 import { type DatabaseOptions, PostgresDatabase, type PostgresPool } from './postgres-database.ts';
-import { type Claim, PostgresLease } from './postgres-lease.ts';
+import { type Held, PostgresLease } from './postgres-lease.ts';
 import { PostgresNotices } from './postgres-notices.ts';
 import { linesOf, recordingIn } from './postgres-rows.ts';
 import { PostgresRequests } from './postgres-requests.ts';
@@ -160,7 +160,7 @@ class PostgresStore {
   }
 
   /** A run of a conversation that this process has claimed begins only while it has it. */
-  #claimOf({ metadata }: RunRecord): Claim | null {
+  #claimOf({ metadata }: RunRecord): Held | null {
     return typeof metadata.conversation === 'string'
       ? this.#lease.claimOf(`conversation ${metadata.conversation}`)
       : null;
@@ -210,7 +210,7 @@ class PostgresStore {
       const { recording, repaired } = wholePart(stored?.lines ?? []);
       const tally = runTally(recording.head, recording.lines);
       await this.#runs.cut(tally.read(), token, repaired.kept + 1);
-      await this.#writer.release(runId, token);
+      await this.#writer.release({ name: runId, token });
       if ((recording.sums ?? 0) >= (stored?.records ?? 0)) return repaired;
       return { ...repaired, damage: repaired.damage ?? 'Lines at its end were lost. The database is damaged.' };
     });
@@ -266,7 +266,7 @@ class PostgresStore {
     try {
       return await work();
     } catch (error) {
-      const released = this.#writer.release(runId, token).catch(() => undefined);
+      const released = this.#writer.release({ name: runId, token }).catch(() => undefined);
       // Where the server cannot be reached, it takes as long again.
       if (!(error instanceof JournalError)) await released;
       throw error;

@@ -4,12 +4,17 @@
  */
 import { hash } from 'node:crypto';
 import type { PostgresDatabase } from './postgres-database.ts';
+import { PostgresRuns } from './postgres-runs.ts';
 
-/** A claimed name, and the token of its holder. */
-export interface Claim {
+/** A claimed name, or the id of a run, and the token of its holder. `begins`: with this token. */
+export interface Held {
   readonly name: string;
   readonly token: string;
+  readonly begins?: boolean;
 }
+
+/** How long a statement may be on its way that was sent again, in milliseconds. */
+const LATE_MS = 120_000;
 
 /** An index holds no long texts, and Postgres no text with a NUL. */
 function keptName(whole: string): string {
@@ -26,10 +31,10 @@ export class PostgresLease {
   readonly #held = new Map<string, () => void>();
   /** The tokens of the names that this process has claimed. */
   readonly #claims = new Map<string, string>();
-  /** Runs by tokens that could not be given back: no other process may wait for this one to end. */
-  readonly #abandoned = new Map<string, string>();
-  /** Claimed names by their tokens, likewise. */
-  readonly #abandonedNames = new Map<string, string>();
+  /** Runs and names by tokens that could not be given back: no other process may wait for this one to end. */
+  readonly #abandoned = new Map<string, Held>();
+  /** What was given back, and may be taken again by a statement that comes late, until then. */
+  #late: readonly (Held & { readonly until: number })[] = [];
   #signedAt = Number.NEGATIVE_INFINITY;
   /** When others may take what is held, by a clock that goes on while this machine sleeps. */
   #until = Number.POSITIVE_INFINITY;
@@ -43,8 +48,7 @@ export class PostgresLease {
 
   /** Resolves when the lease holds for a while. */
   async alive(): Promise<void> {
-    const isOwing = this.#abandoned.size + this.#abandonedNames.size > 0;
-    if (performance.now() - this.#signedAt < this.#leaseMs / 3 && !isOwing) return;
+    if (performance.now() - this.#signedAt < this.#leaseMs / 3 && this.#abandoned.size === 0) return;
     this.#signing ??= this.#sign().finally(() => {
       this.#signing = null;
     });
@@ -66,24 +70,23 @@ export class PostgresLease {
     return true;
   }
 
-  /** Releases runs. */
-  async release(runs: readonly { readonly runId: string; readonly token: string }[]): Promise<void> {
-    await this.#database.query(
-      'release',
-      `update $s.runs r set token = null, writer = null from unnest($1::text[], $2::text[]) g(run_id, token)
-       where r.run_id = g.run_id and r.token = g.token`,
-      [runs.map(({ runId }) => runId), runs.map(({ token }) => token)],
-    );
+  /** Releases runs, and names. */
+  async release(held: readonly Held[]): Promise<void> {
+    await this.#letGo(held);
+    const until = this.#database.doubtedAt + LATE_MS;
+    if (until < performance.now()) return;
+    this.#late = [...this.#late, ...held.map((one) => ({ ...one, until }))];
+    this.join('late');
   }
 
-  /** A run could not be given back: that is done with the next sign of life. */
-  abandon(runId: string, token: string): void {
-    this.#abandoned.set(token, runId);
-    this.join(token);
+  /** A run or a name could not be given back: that is done with the next sign of life. */
+  abandon(held: Held): void {
+    this.#abandoned.set(held.token, held);
+    this.join(held.token);
   }
 
   /** The name as it is kept, and the token of this process's claim; null without one. Another process may have taken it over. */
-  claimOf(whole: string): Claim | null {
+  claimOf(whole: string): Held | null {
     const name = keptName(whole);
     const token = this.#claims.get(name);
     return token === undefined ? null : { name, token };
@@ -96,8 +99,7 @@ export class PostgresLease {
     await this.alive();
     // It may be held, or still be, although no answer has said so.
     const owing = (error: unknown): never => {
-      this.#abandonedNames.set(token, name);
-      this.join(token);
+      this.abandon({ name, token });
       throw error;
     };
     if (!(await this.#hold(name, token).catch(owing))) return null;
@@ -106,7 +108,7 @@ export class PostgresLease {
     return async () => {
       if (!this.leave(token)) return;
       this.#claims.delete(name);
-      await this.#free(name, token).catch(owing);
+      await this.release([{ name, token }]).catch(owing);
     };
   }
 
@@ -118,8 +120,16 @@ export class PostgresLease {
     await this.#database.attempt('leave', 'delete from $s.writers where id = $1', [this.id]);
   }
 
-  async #free(name: string, token: string): Promise<void> {
-    await this.#database.query('free', 'delete from $s.names where name = $1 and token = $2', [name, token]);
+  /** Returns the tokens with which runs were still held. */
+  async #letGo(held: readonly Held[]): Promise<ReadonlySet<unknown>> {
+    const rows = await this.#database.query(
+      'release',
+      `with g as (select * from unnest($1::text[], $2::text[]) g(name, token)),
+       freed as (delete from $s.names n using g where n.name = g.name and n.token = g.token)
+       update $s.runs r set token = null, writer = null from g where r.run_id = g.name and r.token = g.token returning g.token`,
+      [held.map(({ name }) => name), held.map(({ token }) => token)],
+    );
+    return new Set(rows.map((row) => row['token']));
   }
 
   async #hold(name: string, token: string): Promise<boolean> {
@@ -155,22 +165,25 @@ export class PostgresLease {
     if (isLate) for (const doubted of this.#held.values()) doubted();
     // What has come to be owed while the server could not be reached.
     await this.#giveBack();
+    if (this.#late.length > 0) void this.#giveBackAgain().catch(() => undefined);
   }
 
   async #giveBack(): Promise<void> {
-    for (const [token, name] of this.#abandonedNames) {
-      // There is hardly ever more than one.
-      await this.#free(name, token);
-      this.#abandonedNames.delete(token);
-      this.leave(token);
-    }
-    if (this.#abandoned.size === 0) return;
-    const runs = [...this.#abandoned].map(([token, runId]) => ({ token, runId }));
-    await this.release(runs);
-    for (const { token } of runs) {
+    const owed = [...this.#abandoned.values()];
+    if (owed.length > 0) await this.release(owed);
+    for (const { token } of owed) {
       this.#abandoned.delete(token);
       this.leave(token);
     }
+  }
+
+  async #giveBackAgain(): Promise<void> {
+    const taken = await this.#letGo(this.#late);
+    // They were over, and removed, before their beginnings came once more.
+    const begun = this.#late.filter(({ begins, token }) => begins === true && taken.has(token));
+    if (begun.length > 0) await new PostgresRuns(this.#database).remove(begun.map(({ name }) => name));
+    this.#late = this.#late.filter(({ until }) => until > performance.now());
+    if (this.#late.length === 0) this.leave('late');
   }
 
   #stop(): void {

@@ -6,7 +6,7 @@ import { hash } from 'node:crypto';
 import { messageLine, type StoredPart } from '../format/histories.ts';
 import type { Tallied } from '../format/tally.ts';
 import type { PostgresDatabase } from './postgres-database.ts';
-import type { Claim } from './postgres-lease.ts';
+import type { Held } from './postgres-lease.ts';
 import { columnsOf } from './postgres-rows.ts';
 import { sweep } from './postgres-runs.ts';
 
@@ -24,7 +24,7 @@ export interface MoreLines {
   /** Called where that history was removed meanwhile: the first line with all of it. */
   readonly inline: () => string;
   /** The claim under which a run begins: it does not where another process has that by now. */
-  readonly claim: Claim | null;
+  readonly claim: Held | null;
   /** The token with which the run was written before: these are all of its lines from now on, and `token` is its own. */
   readonly replaces?: string;
 }
@@ -134,10 +134,6 @@ const APPEND = `
       $32::text[]
     ) g(run_id, token, begins, at, agent, head, metadata, history, ended, waiting, status, reason, error_code, tools, steps, records, due, before, stored,
       claimed, claim)
-  ), kept_histories as (
-    insert into $s.histories select h from unnest($24::text[], $25::int[]) m(h, n) where n = 0 on conflict do nothing
-  ), kept_messages as (
-    insert into $s.messages select * from unnest($24::text[], $25::int[], $26::text[]) on conflict do nothing
   ), begun as (
     insert into $s.runs as r (run_id, at, agent, head, metadata, history, ended, waiting, status, reason, error_code, tools, steps,
       records, due, token, writer)
@@ -146,14 +142,18 @@ const APPEND = `
       or exists (select 1 from $s.messages m where m.history = given.history and n = stored - 1))
       and (claim is null or exists (select 1 from $s.names n where n.name = claimed and n.token = claim))
     on conflict (run_id) do update set token = excluded.token where r.token = excluded.token
-    returning id, run_id, token
+    returning id, run_id, token, history
+  ), kept_histories as (
+    insert into $s.histories select h from unnest($24::text[], $25::int[]) m(h, n) join begun on history = h where n = 0 on conflict do nothing
+  ), kept_messages as (
+    insert into $s.messages select h, n, line from unnest($24::text[], $25::int[], $26::text[]) m(h, n, line) join begun on history = h on conflict do nothing
   ), continued as (
     update $s.runs r set ended = g.ended, waiting = g.waiting, status = g.status, reason = g.reason, error_code = g.error_code,
       tools = g.tools::jsonb, steps = g.steps, records = g.records, due = g.due::timestamptz,
       written_at = now()
     from given g where not g.begins and r.run_id = g.run_id and r.token = g.token and r.records between g.before and g.records
     returning r.id, r.run_id, r.token
-  ), owned as (select * from begun union all select * from continued
+  ), owned as (select id, run_id, token from begun union all select * from continued
   ), kept_blobs as (
     insert into $s.blobs select decode(b.hash, 'hex'), b.value from unnest($22::text[], $23::text[]) b(hash, value)
     on conflict do nothing

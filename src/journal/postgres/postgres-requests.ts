@@ -65,7 +65,8 @@ export class PostgresRequests implements RunRequests {
     } finally {
       this.#asked.delete(id);
       this.#rest();
-      await this.#database.query(null, 'delete from $s.requests where id = $1', [id]);
+      // What is left of it goes with a later one.
+      await this.#database.attempt('asked', 'delete from $s.requests where id = $1', [id]);
     }
   }
 

@@ -8,7 +8,7 @@ import type { Histories, StoredPart } from '../format/histories.ts';
 import type { RecordLine, RunRecord } from '../format/record.ts';
 import { runTally, type Tally } from '../format/tally.ts';
 import type { Sink } from '../run/run-journal.ts';
-import type { Claim, PostgresLease } from './postgres-lease.ts';
+import type { Held, PostgresLease } from './postgres-lease.ts';
 import type { PostgresWriter } from './postgres-writer.ts';
 
 /** The progress of a run that is being written. */
@@ -22,7 +22,7 @@ export interface SinkStart {
   readonly head?: RunRecord;
   readonly placed?: () => StoredPart | null;
   /** The claim under which it begins. */
-  readonly claim?: Claim | null;
+  readonly claim?: Held | null;
 }
 
 /** What the sinks of a store share. */
@@ -40,6 +40,7 @@ export function postgresSink(begun: SinkStart, { lease, writer, histories, forge
   let { token, tally, write } = begun;
   /** Other tokens that its row may still have: a replacement of which it is not known whether it was done. */
   const before: string[] = [];
+  const held = () => [token, ...before].map((one) => ({ name: runId, token: one, begins: head !== undefined }));
   let next = begun.written + 1;
   let ended = false;
   let failed = false;
@@ -49,7 +50,7 @@ export function postgresSink(begun: SinkStart, { lease, writer, histories, forge
   const close = async (): Promise<void> => {
     if (failed || !lease.leave(token)) return;
     // Nothing was written of a run that has not begun.
-    const released = next > 1 ? [token, ...before].map(async (one) => writer.release(runId, one)) : [];
+    const released = next > 1 ? held().map(async (one) => writer.release(one)) : [];
     await Promise.all([ended ? forget(runId) : null, ...released]);
   };
   const append = async (records: readonly RecordLine[], replaces?: string): Promise<void> => {
@@ -79,7 +80,7 @@ export function postgresSink(begun: SinkStart, { lease, writer, histories, forge
       // Given back with the next sign of life, which is not waited for: where the server cannot be reached, it takes as long again.
       failed = true;
       if (history !== null) histories.forget(history.part.$history);
-      for (const one of [token, ...before]) lease.abandon(runId, one);
+      for (const one of held()) lease.abandon(one);
       void lease.alive().catch(() => undefined);
       throw error;
     }

@@ -9,8 +9,9 @@
  */
 import { JournalError } from '../format/journal-error.ts';
 import { searchable, sqlStateOf, type PostgresDatabase } from './postgres-database.ts';
-import type { PostgresLease } from './postgres-lease.ts';
+import type { Held, PostgresLease } from './postgres-lease.ts';
 import { insertLines, type MoreLines, replaceLines } from './postgres-lines.ts';
+import { PostgresRuns } from './postgres-runs.ts';
 
 // As for SQLite: the platform's own, whatever a test does to the timers.
 const { setImmediate } = globalThis;
@@ -30,7 +31,7 @@ export class PostgresWriter {
   readonly #database: PostgresDatabase;
   readonly #lease: PostgresLease;
   #waiting: Waiting[] = [];
-  #released: (Settled & { readonly runId: string; readonly token: string })[] = [];
+  #released: (Settled & Held)[] = [];
   #secrets: (readonly [runId: string, mark: string, value: string])[] = [];
   #busy = false;
 
@@ -47,9 +48,9 @@ export class PostgresWriter {
     });
   }
 
-  release(runId: string, token: string): Promise<void> {
+  release(held: Held): Promise<void> {
     return new Promise((done, failed) => {
-      this.#released.push({ runId, token, done, failed });
+      this.#released.push({ ...held, done, failed });
       this.#start();
     });
   }
@@ -77,8 +78,8 @@ export class PostgresWriter {
       if (released.length > 0) await this.#lease.release(released);
       for (const { done } of released) done();
     } catch (error) {
-      for (const { runId, token, failed } of released) {
-        this.#lease.abandon(runId, token);
+      for (const { failed, ...held } of released) {
+        this.#lease.abandon(held);
         failed(error);
       }
       for (const { failed } of batch) failed(error);
@@ -107,7 +108,7 @@ export class PostgresWriter {
     return [...batch.values()];
   }
 
-  async #write(batch: readonly Waiting[]): Promise<void> {
+  async #write(batch: readonly Waiting[], tries = 0): Promise<void> {
     try {
       const written = await this.#insert(batch);
       for (const one of batch) {
@@ -117,14 +118,14 @@ export class PostgresWriter {
         else if (history !== null) await this.#write([whole(one)]);
         else {
           const begins = from === 1 && replaces === undefined;
-          const isLost = begins && claim !== null && !(await this.#isThere(tallied.runId));
+          const isLost = begins && claim !== null && !(await new PostgresRuns(this.#database).isThere(tallied.runId));
           const code = isLost ? 'run-locked' : begins ? 'run-exists' : 'run-lost';
           failed(new JournalError(code, tallied.runId, this.#database.place));
         }
       }
     } catch (error) {
       // A history or a payload that was there was removed with the last run that needed it.
-      if (sqlStateOf(error) === '23503') return this.#write(batch.map((one) => whole(one)));
+      if (sqlStateOf(error) === '23503' && tries < 5) return this.#write(batch.map(whole), tries + 1);
       const [only, ...more] = batch;
       if (error instanceof JournalError || only === undefined) throw error;
       if (more.length === 0) return only.failed(error);
@@ -144,10 +145,6 @@ export class PostgresWriter {
       if (await replaceLines(this.#database, one)) own.add(one.token);
     }
     return own;
-  }
-
-  async #isThere(runId: string): Promise<boolean> {
-    return (await this.#database.query(null, 'select 1 from $s.runs where run_id = $1', [runId])).length > 0;
   }
 
   async #writeSecrets(secrets: readonly (readonly [string, string, string])[]): Promise<void> {

@@ -72,6 +72,7 @@ function* pruned(files: RunFiles, maxRuns: number, oldest: number): Generator<vo
     if (isOver && writtenAt(files, runId) === at) remove(files, runId);
     yield;
   }
+  files.sweep();
 }
 
 function writtenAt(files: RunFiles, runId: string): number {
@@ -89,7 +90,7 @@ const reported = new Set<string>();
 /** One that cannot be removed must not keep the others. */
 function remove(files: RunFiles, runId: string): void {
   try {
-    files.remove(runId);
+    files.remove(runId, true);
   } catch (error) {
     const path = files.pathOf(runId);
     if (error instanceof JournalError || reported.has(path)) return;

@@ -43,8 +43,10 @@ export interface RunFiles {
   hasEnded(runId: string): boolean;
   /** Removes what is recorded of a run whose lock the caller has, and the history that no other run begins with. */
   erase(runId: string): void;
-  /** Removes all that is left of a run. Throws as `lock` does; false when there is none. */
-  remove(runId: string): boolean;
+  /** Removes all that is left of a run; its history is left to `sweep` if many are. Throws as `lock` does; false without one. */
+  remove(runId: string, many?: boolean): boolean;
+  /** Removes the histories of runs that were removed which no other run begins with. */
+  sweep(): void;
 }
 
 const EXTENSION = '.jsonl';
@@ -68,11 +70,7 @@ export function runFiles(dir: string, histories: Pick<HistoryFiles, 'remove'>): 
   const secrets = secretFiles(dir);
   // Pruning asks repeatedly, and what has ended stays so.
   const ended = new Set<string>();
-  const ids = (): readonly string[] =>
-    entriesOf(dir)
-      .filter((name) => name.endsWith(EXTENSION))
-      .map((name) => name.slice(0, -EXTENSION.length))
-      .filter((runId) => RUN_ID.test(runId));
+  const ids = (): readonly string[] => idsIn(dir);
   // What a run begins with never changes.
   const beginnings = new Map<string, { readonly file: string; readonly history: string | null }>();
   const historyOf = (runId: string): string | null | undefined => {
@@ -87,14 +85,20 @@ export function runFiles(dir: string, histories: Pick<HistoryFiles, 'remove'>): 
     beginnings.set(runId, { file, history });
     return history;
   };
-  const erase = (runId: string): void => {
+  const left = new Set<string>();
+  const sweep = (): void => {
+    const needed = new Set(left.size > 0 ? ids().map(historyOf) : []);
+    // A run whose file cannot be read may begin with any of them.
+    for (const history of left) if (!needed.has(undefined) && !needed.has(history)) histories.remove(history);
+    left.clear();
+  };
+  const erase = (runId: string, many = false): void => {
     const history = historyOf(runId);
-    for (const name of [pathOf(runId), `${pathOf(runId)}.damaged`]) rmSync(name, { force: true });
+    if (typeof history === 'string') left.add(history);
+    for (const kind of ['', '.damaged', '.new']) rmSync(pathOf(runId) + kind, { force: true });
     beginnings.delete(runId);
     ended.delete(runId);
-    // A run whose file cannot be read may begin with it.
-    const isOfOther = (other: string): boolean => [history, undefined].includes(historyOf(other));
-    if (typeof history === 'string' && !ids().some(isOfOther)) histories.remove(history);
+    if (!many) sweep();
   };
   return {
     dir,
@@ -108,21 +112,19 @@ export function runFiles(dir: string, histories: Pick<HistoryFiles, 'remove'>): 
       return takeRunLock(join(dir, `.${createHash('sha256').update(name).digest('hex').slice(0, 32)}.lock`));
     },
     isThere: (runId) => existsSync(pathOf(runId)),
-    isRun: (runId) => {
-      const begins = bytesOf(pathOf(runId), BEGINNING.length, 'first').toString('latin1');
-      return BEGINNING.startsWith(begins);
-    },
+    isRun: (runId) => BEGINNING.startsWith(bytesOf(pathOf(runId), BEGINNING.length, 'first').toString('latin1')),
     isLocked: (runId) => isLocked(named(runId, '.lock')),
     hasEnded: (runId) => {
       if (!ended.has(runId) && endsIn(bytesOf(pathOf(runId), TAIL, 'last'))) ended.add(runId);
       return ended.has(runId);
     },
-    remove: (runId) => {
+    sweep,
+    remove: (runId, many) => {
       const path = pathOf(runId);
       if (statSync(path, { throwIfNoEntry: false }) === undefined) return false;
       const held = lock(runId);
       try {
-        erase(runId);
+        erase(runId, many);
         secrets.remove(runId);
       } finally {
         held.release();
@@ -132,12 +134,13 @@ export function runFiles(dir: string, histories: Pick<HistoryFiles, 'remove'>): 
   };
 }
 
-function entriesOf(dir: string): readonly string[] {
+function idsIn(dir: string): readonly string[] {
   const entries = ifThere(() => readdirSync(dir, { withFileTypes: true })) ?? [];
   // A folder is not a run, and opening a pipe blocks until another process writes to it.
   return entries
     .filter((entry) => entry.isFile() || (entry.isSymbolicLink() && isFile(join(dir, entry.name))))
-    .map(({ name }) => name);
+    .flatMap(({ name }) => (name.endsWith(EXTENSION) ? [name.slice(0, -EXTENSION.length)] : []))
+    .filter((runId) => RUN_ID.test(runId));
 }
 
 export function isFile(path: string): boolean {
