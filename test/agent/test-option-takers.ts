@@ -8,6 +8,7 @@ const { scriptedModel } = testing;
 const small = (options: AgentOptions = {}) =>
   createAgent({ ...options, model: scriptedModel(['Done.']), silent: true, maxSteps: 1 });
 const nothing = (): undefined => undefined;
+const withTool = () => small({ tools: [testing.fakeTool('taks', [1])] });
 const EXPLORED = { maxPaths: 1, maxDepth: 3 };
 
 const exploring = {
@@ -98,12 +99,12 @@ export const TEST_TAKERS: Readonly<Record<string, Taker>> = {
     slip: ['maxStep', 'maxSteps'],
   },
   explorePaths: {
-    call: (options) => untyped(testing.explorePaths, small(), given(options, EXPLORED)),
+    call: (options) => untyped(testing.explorePaths, withTool(), given(options, EXPLORED)),
     takes: { ...exploring, agent: small(), never: () => false, always: { taks: () => true } },
     slip: ['taks', 'task'],
   },
   canReach: {
-    call: (options) => untyped(testing.canReach, small(), () => true, given(options, EXPLORED)),
+    call: (options) => untyped(testing.canReach, withTool(), () => true, given(options, EXPLORED)),
     takes: { ...exploring, agent: small() },
     slip: ['maxPath', 'maxPaths'],
   },

@@ -7,6 +7,7 @@
  * I3 No two servers can come to one name, whatever they call their tools: a name without a suffix does not begin as the
  *    names of a server configured before it do, and suffixes of different servers begin differently.
  */
+
 /** The names of the tools of all servers of one hub. */
 export type ServerToolNames = ReturnType<typeof createServerToolNames>;
 
