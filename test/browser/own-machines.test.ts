@@ -56,7 +56,7 @@ test.skipIf(noChromium)('a chart of sixty states fits the page, and its labels c
   }
 
   await page.getByRole('button', { name: 'Labels', exact: true }).click();
-  await page.locator('.label').first().waitFor();
+  await page.locator('.label', { hasText: 'walk.on' }).first().waitFor();
   await page.locator('[data-state="GARDEN.GARDEN_3"]').focus();
   await page.keyboard.press('z');
   await expect.poll(() => heightOf(page, '[data-state="GARDEN.GARDEN_3"] .name')).toBeGreaterThan(11);
