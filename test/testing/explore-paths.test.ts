@@ -255,6 +255,20 @@ describe('what would be tried nowhere is refused', () => {
   ])('%s are not', async (_what, options) => {
     expect((await explorePaths(target(), { ...options, maxPaths: 20 })).violations).toEqual([]);
   });
+
+  test.each(['by the agent', 'by a tool', 'by code', 'of an agent below'])(
+    'nor are arguments of a tool of a repair agent that may be asked %s',
+    async (where) => {
+      const mender = agentWith({ name: 'mender', tools: [fakeTool('measure', [1])] });
+      const step = recover.fix(mender);
+      const onError = { executionError: where === 'by code' ? () => step : step };
+      const look = fakeTool('look', [1], where === 'by a tool' ? { onError } : {});
+      const agent = agentWith({ tools: [look], ...(where === 'by a tool' ? {} : { onError }), maxSteps: 1 });
+      const target = where === 'of an agent below' ? agentWith({ children: [agent], maxSteps: 1 }) : agent;
+      const found = await explorePaths(target, { arguments: { measure: {} }, maxPaths: 20 });
+      expect(found.violations).toEqual([]);
+    },
+  );
 });
 
 test('a task that is handed over ends as the agent that took it, and its calls are judged where they run', async () => {

@@ -3,6 +3,7 @@ import type { RunRecord } from '../../journal/format/record.ts';
 import type { Explorable } from '../../journal/replay/replay.ts';
 import type { Json, JsonObject } from '../../json/json.ts';
 import { checkFunctions, hint, optionsOf, wrongOption } from '../../json/known-options.ts';
+import { mayAskAgent } from '../../machines/tool-call/recovery-progress.ts';
 import type { Law } from './laws/law.ts';
 import type { OutcomesOf } from './outcomes/outcome.ts';
 import { OUTCOMES } from './outcomes/outcomes.ts';
@@ -86,10 +87,14 @@ const checkNames = optionsOf<ExploreOptions>('explorePaths', 'docs/proof.md', {
   terminates: true,
 });
 
-/** Rejects what would be tried nowhere: outcomes of no leaf, arguments of no tool. The caller's events may bring tools. */
+/**
+ * Rejects what would be tried nowhere: outcomes of no leaf, arguments of no tool. The caller's events may bring tools, and a repair
+ * agent has some of its own.
+ */
 export function checkTried({ outcomes = {}, arguments: given = {}, events }: ExploreOptions, head: RunRecord): void {
   refuseOthers("'outcomes': no agent has a leaf", outcomes, [...OUTCOMES.keys()]);
-  if (events === undefined) refuseOthers("'arguments': no agent has a tool", given, toolNames(head));
+  const isKnown = events === undefined && !mayBeRepaired(head);
+  if (isKnown) refuseOthers("'arguments': no agent has a tool", given, toolNames(head));
 }
 
 function refuseOthers(what: string, given: object, names: readonly string[]): void {
@@ -97,7 +102,14 @@ function refuseOthers(what: string, given: object, names: readonly string[]): vo
   if (unknown !== undefined) throw wrongOption(`Option ${what} '${unknown}'.${hint(unknown, names)}`);
 }
 
-function toolNames({ toolset, children = [] }: Pick<RunRecord, 'toolset' | 'children'>): readonly string[] {
+type Below = Pick<RunRecord, 'toolset' | 'children'>;
+
+function mayBeRepaired({ toolset, children = [] }: Below): boolean {
+  const plans = [toolset, ...toolset.tools].map(({ recovery }) => recovery);
+  return plans.some(mayAskAgent) || children.some(({ setup }) => mayBeRepaired(setup));
+}
+
+function toolNames({ toolset, children = [] }: Below): readonly string[] {
   return [...toolset.tools.map(({ name }) => name), ...children.flatMap(({ setup }) => toolNames(setup))];
 }
 
