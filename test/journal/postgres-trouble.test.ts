@@ -220,7 +220,7 @@ describe.skipIf(NO_POSTGRES !== '')('postgresJournal on a server that is in its 
 
   test.each<[what: string, settings: readonly string[], isDeafened: boolean]>([
     ['ends what is idle or long', ['idle_session_timeout=500ms', 'statement_timeout=1s'], false],
-    ['has eight connections', ['max_connections=8'], false],
+    ['has five connections', ['max_connections=5'], false],
     ['ends each connection for notifications', [], true],
   ])('runs end, and are approved from elsewhere, where the server %s', async (_what, settings, isDeafened) => {
     await using own = await startPostgres(['fsync=off', ...settings]);

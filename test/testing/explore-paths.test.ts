@@ -262,10 +262,10 @@ describe('what would be tried nowhere is refused', () => {
       const mender = agentWith({ name: 'mender', tools: [fakeTool('measure', [1])] });
       const step = recover.fix(mender);
       const onError = { executionError: where === 'by code' ? () => step : step };
-      const look = fakeTool('look', [1], where === 'by a tool' ? { onError } : {});
-      const agent = agentWith({ tools: [look], ...(where === 'by a tool' ? {} : { onError }), maxSteps: 1 });
-      const target = where === 'of an agent below' ? agentWith({ children: [agent], maxSteps: 1 }) : agent;
-      const found = await explorePaths(target, { arguments: { measure: {} }, maxPaths: 20 });
+      const hard = fakeTool('hard', [1], where === 'by a tool' ? { onError } : {});
+      const agent = agentWith({ tools: [hard], ...(where === 'by a tool' ? {} : { onError }), maxSteps: 1 });
+      const top = where === 'of an agent below' ? agentWith({ children: [agent], maxSteps: 1 }) : agent;
+      const found = await explorePaths(top, { arguments: { measure: {} }, maxPaths: 20 });
       expect(found.violations).toEqual([]);
     },
   );
