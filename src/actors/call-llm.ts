@@ -20,13 +20,13 @@ export interface CallLlmInput {
 
 /** What the leaf needs: the models by place in the agent's list, else by name ('' is the agent's own), and which failures are worth another try. */
 export interface CallLlmPorts {
-  readonly model: (name: string, agent: string, listed: CallLlmInput['listed']) => Model;
+  model(name: string, agent: string, listed: CallLlmInput['listed']): Model;
   /** True or false decides; undefined leaves it to the error's kind. */
-  readonly retryable?: (error: unknown, agent: string) => boolean | undefined;
+  retryable?(error: unknown, agent: string): boolean | undefined;
   /** What there is to find out about an agent's own model. */
-  readonly facts?: (agent: string) => ModelFacts;
+  facts?(agent: string): ModelFacts;
   /** Where at the end of a text a secret may have begun whose rest is yet to come; its length where none has. */
-  readonly openAt?: (text: string) => number;
+  openAt?(text: string): number;
 }
 
 /** What is found out about a model besides its requests, which never wait for it. */
@@ -117,8 +117,8 @@ export const callLlm = (ports: CallLlmPorts) =>
         };
         const ask = (): Promise<ModelReply> =>
           model.keepsTime === true
-            ? complete(model, input, signal, { ...ports, note: tell })
-            : withSilenceLimit(model, input, signal, { ...ports, note: tell });
+            ? complete(model, input, signal, { ports, note: tell })
+            : withSilenceLimit(model, input, signal, { ports, note: tell });
         const replying = listed === undefined ? ask() : askUnlessResting(model, { always: listed.again, signal }, ask);
         const facts = input.model === '' || listed !== undefined ? ports.facts?.(input.agent) : undefined;
         facts?.look();
@@ -145,7 +145,8 @@ export function callsNatively(model: Model): boolean {
   return model.callsNatively === true || nativeCallers.has(model);
 }
 
-interface TokenIo extends Pick<CallLlmPorts, 'openAt'> {
+interface TokenIo {
+  readonly ports: Pick<CallLlmPorts, 'openAt'>;
   readonly note: (note: JsonObject) => void;
   /** Called for each token, also for one that waits. */
   readonly heard?: () => void;
@@ -159,7 +160,7 @@ async function complete(
   model: Model,
   input: CallLlmInput,
   signal: AbortSignal,
-  { note, heard, openAt }: TokenIo,
+  { note, heard, ports }: TokenIo,
 ): Promise<ModelReply> {
   let index = 0;
   let settled = false;
@@ -184,7 +185,7 @@ async function complete(
         const token: ModelToken = typeof told === 'string' ? { kind: 'text', text: told } : told;
         if (held?.kind !== token.kind || held.callIndex !== token.callIndex) tellHeld();
         const text = [held?.text, token.text].join('');
-        tell({ ...held, ...token, text }, input.request.stream && openAt ? openAt(text) : text.length);
+        tell({ ...held, ...token, text }, (input.request.stream ? ports.openAt?.(text) : undefined) ?? text.length);
       },
     });
     if (!signal.aborted) tellHeld();

@@ -1,6 +1,19 @@
 /** The longest time that a timer takes, in milliseconds. */
 export const LONGEST_TIMEOUT = 2 ** 31 - 1;
 
+/** Calls `fn` after any time, unless the signal aborts before. Node fires longer delays at once, so they are chained. */
+export function startTimer(ms: number, signal: AbortSignal, fn: () => void): void {
+  let left = ms;
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const arm = (): void => {
+    const part = Math.min(left, LONGEST_TIMEOUT);
+    left -= part;
+    timer = setTimeout(() => (left > 0 ? arm() : fn()), part);
+  };
+  arm();
+  signal.addEventListener('abort', () => clearTimeout(timer), { once: true });
+}
+
 /** A timer that is later than this shows that the process was busy, or stopped. */
 const LATE_MS = 20;
 

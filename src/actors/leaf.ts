@@ -10,7 +10,7 @@ import type { ActorLogic, ActorRef, AnyActorRef, EventObject, PromiseActorLogic,
 import { type Json, deepFreeze, isJsonObject } from '../json/json.ts';
 import type { Effects } from '../tools/spec.ts';
 import { digest } from '../json/digest.ts';
-import { EffectIo, effectKey, performDirectly, runName, unknownOutcome } from './journal.ts';
+import { effectKey, performDirectly, runName, unknownOutcome } from './journal.ts';
 import type { Effect, LeafError, Outcome, Perform, PerformIo } from './journal.ts';
 import { describeThrown, toJson } from '../json/to-json.ts';
 import { NO_REDACTOR, type Redactor } from './redactor.ts';
@@ -139,9 +139,18 @@ export function leaf<TInput, TOutput>(
       const work = (host?.work(name) as typeof execute | undefined) ?? execute;
       const redactor = host?.redactor ?? NO_REDACTOR;
       const keeps = typeof keepsMarks === 'function' ? keepsMarks(input) : keepsMarks;
-      const given = (): TInput => (keeps ? input : revealed(redactor, name, input));
-      const perform: Perform = async (io) =>
-        redactor.redact(await settled(() => work(given(), new RunIo(io, host, effect.id)), yieldsJson));
+      const perform: Perform = async (io) => {
+        let out: Outcome;
+        try {
+          const given = keeps ? input : revealed(redactor, name, input);
+          out = outcomeOf(await work(given, new RunIo(io, host, effect.id)), yieldsJson);
+        } catch (thrown) {
+          out = { ok: false, error: toLeafError(thrown) };
+        }
+        // What the work has caused, such as news of a tool, comes before its end.
+        await Promise.resolve();
+        return redactor.redact(out);
+      };
       const settle = (out: Outcome): void => self.send({ type: 'leaf.settled', out });
       if (host === undefined) {
         const isRestored = snapshot.of !== undefined;
@@ -201,16 +210,25 @@ class LeafEffect implements Effect {
 }
 
 /** What a leaf's function gets, with what the caller of the run gave. */
-class RunIo extends EffectIo implements LeafIo {
+class RunIo implements LeafIo {
+  readonly signal: AbortSignal;
+  readonly note: PerformIo['note'];
   readonly id: string;
   readonly context: unknown;
   readonly traceparent?: string;
+  readonly #io: PerformIo;
 
   constructor(io: PerformIo, host: LeafHost | undefined, id: string) {
-    super(io.signal, io.note, () => io.idempotencyKey);
+    this.signal = io.signal;
+    this.note = (note) => io.note(note);
+    this.#io = io;
     this.id = id;
     this.context = host?.context;
     if (host?.traceparent !== undefined) this.traceparent = host.traceparent;
+  }
+
+  get idempotencyKey(): string {
+    return this.#io.idempotencyKey;
   }
 }
 
@@ -222,17 +240,11 @@ function revealed<T>(redactor: Redactor, name: string, input: T): T {
   throw Object.assign(new Error(text), { code: 'secret-lost' });
 }
 
-/** Runs the work and turns whatever happens into an outcome. */
-async function settled(work: () => unknown, yieldsJson: boolean): Promise<Outcome> {
-  try {
-    const value = await work();
-    if (yieldsJson) return { ok: true, value: value as Json };
-    const json = toJson(value);
-    if (json.ok) return json;
-    return { ok: false, error: { code: 'not-json', message: `The result is not usable: ${json.reason}.` } };
-  } catch (thrown) {
-    return { ok: false, error: toLeafError(thrown) };
-  }
+function outcomeOf(value: unknown, isJson: boolean): Outcome {
+  if (isJson) return { ok: true, value: value as Json };
+  const json = toJson(value);
+  if (json.ok) return json;
+  return { ok: false, error: { code: 'not-json', message: `The result is not usable: ${json.reason}.` } };
 }
 
 function toLeafError(thrown: unknown): LeafError {

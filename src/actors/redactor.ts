@@ -17,8 +17,8 @@ export interface Redactor {
 }
 
 /** An event with marks for the secrets in what it says. What kind of event it is stays, even if a secret is a word of that. */
-export function redactedEvent<T extends { readonly type: string }>(event: T, { redact }: Pick<Redactor, 'redact'>): T {
-  return { ...redact(event), type: event.type };
+export function redactedEvent<T extends { readonly type: string }>(event: T, redactor: Pick<Redactor, 'redact'>): T {
+  return { ...redactor.redact(event), type: event.type };
 }
 
 const MARK = /«secret:(\d+)»/g;

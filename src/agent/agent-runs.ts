@@ -1,51 +1,28 @@
-import { wrongOption } from '../json/known-options.ts';
 import { DEFAULTS, repairedHistory } from './options/agent-settings.ts';
-import type { JournalStore } from '../journal/run/run-journal.ts';
 import type { LogicPort } from './agent-logic.ts';
-import {
-  type CloseOptions,
-  type ConversationOptions,
-  type ResumeOptions,
-  newRunId,
-  type RunOptions,
-  metadataOf,
-  type ConversationName,
-  conversationMetadata,
+import type {
+  CloseOptions,
+  ConversationName,
+  ConversationOptions,
+  ResumeOptions,
+  RunOptions,
 } from './options/run-options.ts';
 import { type PastRuns, pastRuns } from './past/past-runs.ts';
 import { ToolNews } from './run/tool-news.ts';
 import type { Toolset } from '../machines/contract/agent-setup.ts';
-import type { AnyResult } from '../machines/contract/run-result.ts';
 import type { AgentCore } from './core/agent-core.ts';
-import { type RunInput, readInput } from './options/input-parts.ts';
+import type { RunInput } from './options/input-parts.ts';
 import { checkConversation, checkResume, checkRun, readClose, talkResume } from './options/check-options.ts';
 import { AgentBusyError, AgentClosedError } from './options/agent-errors.ts';
-import { typedOutput } from './options/output-options.ts';
 import type { EngineRun } from './run/engine-port.ts';
 import { engineRun } from './run/engine-run.ts';
-import { launchRun } from './run/launch-run.ts';
-import { newHead, saidOnce } from './run/new-head.ts';
+import { type BegunAs, beginRun } from './begin-run.ts';
 import type { AnyRun, PendingApproval } from './run/run.ts';
 import { type RunAnswer, type RunRequest, askLive } from './run/ask-run.ts';
-import type { NextRuns, StartedRun } from './run/run-plan.ts';
-import { KeptConversation, type LiveConversationPort, type Opening, conversationHandle } from './kept-conversation.ts';
+import type { StartedRun } from './run/run-plan.ts';
+import { KeptConversation, type LiveConversationPort, conversationHandle } from './kept-conversation.ts';
 import { LiveConversation } from './live-conversation.ts';
 import type { Conversation } from './agent-types.ts';
-
-/** What a run that is begun belongs to. */
-interface Begun {
-  /** Waits until it is the run's turn. */
-  readonly opening: (signal: AbortSignal) => Opening | Promise<Opening>;
-  readonly onDone?: (result: AnyResult | null, opening: Opening) => Promise<unknown> | undefined;
-  readonly next?: NextRuns;
-  readonly onStable?: () => void;
-  /** What the run is made with. Default: the agent's own parts. */
-  readonly as?: AgentCore;
-  /** The conversation that it belongs to, and the owner whose "always allow" counts in it. Default: the agent's own. */
-  readonly conversation?: ConversationName;
-  /** Marks of other runs stand for nothing in it. Default: it shares those of the agent's own conversation. */
-  readonly hasOwnMarks?: boolean;
-}
 
 /**
  * Owns: the live runs of one agent, its conversations, and closing it. Does not own: what a run does, or what is said
@@ -195,62 +172,9 @@ export class AgentRuns implements LiveConversationPort {
     await this.#core.mcp.end();
   }
 
-  begin(input: RunInput, given: RunOptions, own: Begun): StartedRun {
+  begin(input: RunInput, given: RunOptions, own: BegunAs): StartedRun {
     this.checkOpen();
-    const core = this.#core;
-    const { as = core, conversation } = own;
-    const { maxSteps, runId = newRunId() } = given;
-    const asked = readInput(input);
-    const metadata = metadataOf(given.metadata);
-    const journal = (): JournalStore => given.journal ?? core.journal();
-    if (given.park === true && journal().take === undefined)
-      throw wrongOption("agent.run: option 'park' needs a journal that runs can be resumed from.");
-    const output = typedOutput('agent.run', { ...given, timeouts: core.options.timeouts });
-    const owner = conversation?.owner;
-    const redactor = own.hasOwnMarks === true ? core.redaction.separate() : core.redactor;
-    let opening: Opening | null = null;
-    const started = launchRun(core, {
-      runId,
-      task: asked.task,
-      given,
-      resumable: journal().take !== undefined,
-      ...(own.onStable === undefined ? {} : { onStable: own.onStable }),
-      next: own.next,
-      redactor: () => redactor,
-      prepare: async (signal) => {
-        const opened = saidOnce(await own.opening(signal), asked, given, core.registry);
-        opening = opened;
-        const makeSetup = await as.prepare({
-          ...(maxSteps === undefined ? {} : { maxSteps }),
-          ...(output === null ? {} : { output }),
-          owner,
-          signal,
-        });
-        return (why) => {
-          const setup = makeSetup();
-          this.runs.set(started, setup.toolset);
-          const isOf = conversation !== undefined && opened.isAside !== true;
-          const of = isOf ? { ...metadata, ...conversationMetadata(conversation) } : metadata;
-          const head = newHead(core, { runId, input: asked, opened, setup, metadata: of, cancelled: why, redactor });
-          const work = as.work({ output, owner, park: given.park === true });
-          return { head, work, journal: (accepts) => journal().open({ head, accepts }) };
-        };
-      },
-      onDone: async (result) => {
-        unfollow();
-        this.runs.delete(started);
-        this.rest();
-        // A run that never began adds nothing.
-        await own.onDone?.(
-          result === null || opening === null ? null : redactor.restore(result),
-          opening ?? { history: [], queued: [] },
-        );
-      },
-    });
-    if (owner !== undefined) started.owner = owner;
-    this.runs.set(started, null);
-    const unfollow = this.news.follow();
-    return started;
+    return beginRun(this.#core, this, input, given, own);
   }
 
   #kept(id: string): KeptConversation {

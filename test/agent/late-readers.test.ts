@@ -5,6 +5,7 @@ import { createAgent } from '../../src/agent/create-agent.ts';
 import type { AgentOptions } from '../../src/agent/options/agent-options.ts';
 import type { Run } from '../../src/agent/run/run.ts';
 import { RunReaders } from '../../src/agent/run/run-reader.ts';
+import { RunWatch } from '../../src/agent/run/run-watch.ts';
 import { readRecording } from '../../src/journal/format/recording.ts';
 import { recorder } from '../../src/journal/format/recorder.ts';
 import { replay } from '../../src/journal/replay/replay.ts';
@@ -180,10 +181,10 @@ test('a replay that diverges ends a late iteration with its error', async () => 
 });
 
 test('nothing is inspected while nobody listens, and everything from the beginning once somebody does', () => {
-  const listening = { runId: 'r', replayed: () => false, onMicrostep: () => undefined, onEvent: () => undefined };
+  const plan = { run: { runId: 'r', task: '', given: {} }, replayed: () => false, onEvent: undefined };
   const head = readRecording(readFileSync(new URL('../recordings/plain-answer.jsonl', import.meta.url), 'utf8')).head;
-  expect(new RunReaders(listening).begin(head, recorder(head))).toBeUndefined();
-  const heard = new RunReaders(listening);
+  expect(new RunReaders(plan, new RunWatch()).begin(head, recorder(head))).toBeUndefined();
+  const heard = new RunReaders(plan, new RunWatch());
   heard.reader();
   expect(heard.begin(head, recorder(head))).toBeTypeOf('function');
 });

@@ -1,7 +1,7 @@
 import { describeThrown } from '../../json/to-json.ts';
 import type { AgentPorts } from './child-port.ts';
 import { askEscalation, rememberPermission, askApproval, type Confirm } from '../../actors/ask-approval.ts';
-import { type CallLlmInput, callLlm } from '../../actors/call-llm.ts';
+import { type CallLlmInput, type CallLlmPorts, type ModelFacts, callLlm } from '../../actors/call-llm.ts';
 import type { Model } from '../../actors/model.ts';
 import { callTool } from '../../actors/tool-call/call-tool.ts';
 import { checkArgs } from '../../actors/tool-call/check-args.ts';
@@ -30,13 +30,7 @@ import type { AgentOptions } from '../options/agent-options.ts';
 
 /** How each leaf of an agent and of all agents below it is made. Each receives the path of the agent that it works for. */
 const LEAVES = {
-  callLlm: (root: AgentPorts) =>
-    callLlm({
-      model: (model, agent, listed) => modelFor(root, { model, agent, listed }),
-      facts: (agent) => portsAt(root, agent).facts,
-      openAt: (text) => root.redactor.openAt(text),
-      retryable: (error, agent) => portsAt(root, agent).options.retry?.retryable?.(error),
-    }),
+  callLlm: (root: AgentPorts) => callLlm(new ModelsBelow(root)),
   callTool: (root: AgentPorts) =>
     callTool({
       local: (name, agent) => portsAt(root, agent).registry.find(name)?.execute,
@@ -64,13 +58,34 @@ const LEAVES = {
     }),
 };
 
+class ModelsBelow implements CallLlmPorts {
+  readonly #root: AgentPorts;
+
+  constructor(root: AgentPorts) {
+    this.#root = root;
+  }
+
+  model(model: string, agent: string, listed: CallLlmInput['listed']): Model {
+    return modelFor(this.#root, { model, agent, listed });
+  }
+
+  facts(agent: string): ModelFacts {
+    return portsAt(this.#root, agent).facts;
+  }
+
+  openAt(text: string): number {
+    return this.#root.redactor.openAt(text);
+  }
+
+  retryable(error: unknown, agent: string): boolean | undefined {
+    return portsAt(this.#root, agent).options.retry?.retryable?.(error);
+  }
+}
+
 /** What the leaves do in a run. Each is made when it is first needed: most runs need half of them. */
 export function agentWork(root: AgentPorts): LeafWork {
-  const made = new Map<string, LeafFunction | undefined>();
-  return (name) => {
-    if (!made.has(name)) made.set(name, isLeaf(name) ? workOf(LEAVES[name](root)) : undefined);
-    return made.get(name);
-  };
+  const made: Partial<Record<keyof typeof LEAVES, LeafFunction | undefined>> = {};
+  return (name) => (isLeaf(name) ? (made[name] ??= workOf(LEAVES[name](root))) : undefined);
 }
 
 function isLeaf(name: string): name is keyof typeof LEAVES {

@@ -59,17 +59,20 @@ export class Redaction {
   }
 
   /**
-   * Remembers what makes the marks of a run, so that a fork of it has its secrets when its journal has forgotten them. Returns
-   * a function to call when the run is over: one without secrets is not remembered.
+   * Remembers what makes the marks of a run, so that a fork of it has its secrets when its journal has forgotten them. To be
+   * forgotten when the run is over.
    */
-  remember(head: RunRecord, redactor: OwnRedactor): () => void {
+  remember(head: RunRecord, redactor: OwnRedactor): void {
     const name = nameOf(head);
     this.#madeBy.delete(name);
     this.#madeBy.set(name, redactor);
     for (const oldest of this.#madeBy.keys()) if (this.#madeBy.size > MOST_RUNS) this.#madeBy.delete(oldest);
-    return () => {
-      if (this.#madeBy.get(name) === redactor && !redactor.hasMarks) this.#madeBy.delete(name);
-    };
+  }
+
+  /** The run is over: what made its marks is needed only if it has some. */
+  forget(head: RunRecord, redactor: OwnRedactor): void {
+    const name = nameOf(head);
+    if (this.#madeBy.get(name) === redactor && !redactor.hasMarks) this.#madeBy.delete(name);
   }
 
   /** A redactor for a run that continues a recording, with the marks of that run and of no other. */
@@ -122,40 +125,50 @@ function nameOf({ runId, at }: RunRecord): string {
   return `${runId} ${at}`;
 }
 
-/** How the secrets behind a run's marks are kept. */
-export interface Keeping {
-  readonly begin: () => void;
-  readonly end: () => void;
-}
-
 /**
  * Stores the secrets behind a run's marks, from `begin` to `end`, if its journal keeps secrets, so that another process can resume
  * the run. A failure is a warning; the mark is then lost with this process. Until the run has begun, its id may be another
  * run's, whose marks stand for other secrets.
  */
-export function keptSecrets(secrets: RunSecrets | undefined, runId: string, redactor: OwnRedactor): Keeping {
-  const keep = (marks: Readonly<Record<string, string>>): void => {
+export class KeptSecrets {
+  readonly #secrets: RunSecrets;
+  readonly #runId: string;
+  readonly #redactor: OwnRedactor;
+  #end: (() => void) | undefined;
+
+  constructor(secrets: RunSecrets, runId: string, redactor: OwnRedactor) {
+    this.#secrets = secrets;
+    this.#runId = runId;
+    this.#redactor = redactor;
+  }
+
+  begin(): void {
+    if (this.#end !== undefined) return;
+    const marks = this.#redactor.marks();
+    if (Object.keys(marks).length > 0) this.#keep(marks);
+    this.#end = this.#redactor.onMark((mark, secret) => this.#keep({ [mark]: secret }));
+  }
+
+  end(): void {
+    this.#end?.();
+  }
+
+  /** Begins before the first work of a run: its beginning is written by then. */
+  atFirstWork(journal: RunJournal): RunJournal {
+    return {
+      ...journal,
+      open: (effect, perform, fired) => journal.open(effect, (io) => (this.begin(), perform(io)), fired),
+    };
+  }
+
+  #keep(marks: Readonly<Record<string, string>>): void {
     try {
-      secrets?.keep(runId, marks);
+      this.#secrets.keep(this.#runId, marks);
     } catch (error) {
       const why = error instanceof Error ? error.message : String(error);
-      process.emitWarning(`A secret of run ${runId} could not be kept; the run cannot be resumed with it. ${why}`);
+      process.emitWarning(
+        `A secret of run ${this.#runId} could not be kept; the run cannot be resumed with it. ${why}`,
+      );
     }
-  };
-  let end: (() => void) | undefined;
-  return {
-    begin: () => {
-      if (end !== undefined) return;
-      const marks = redactor.marks();
-      if (Object.keys(marks).length > 0) keep(marks);
-      end = redactor.onMark((mark, secret) => keep({ [mark]: secret }));
-    },
-    end: () => end?.(),
-  };
+  }
 }
-
-/** Calls `begun` before the first work of a run: its beginning is written by then. */
-export const atFirstWork = (journal: RunJournal, begun: () => void): RunJournal => ({
-  ...journal,
-  open: (effect, perform, fired) => journal.open(effect, (io) => (begun(), perform(io)), fired),
-});

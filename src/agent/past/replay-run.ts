@@ -26,10 +26,8 @@ export function replayRun(core: AgentCore, recording: Recording, options: Replay
   const past = typeof until === 'number' ? cutRecording(recording, until).past : recording;
   let played = true;
   const started = startRun({
-    runId: head.runId,
-    task: head.input,
+    run: { runId: head.runId, task: head.input, given: { context } },
     replayed: () => played,
-    context,
     redactor: MARKS_ONLY,
     onDone: () => undefined,
     prepare: () => () => ({

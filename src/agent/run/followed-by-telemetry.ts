@@ -15,11 +15,11 @@ import type { RunStart } from './run-plan.ts';
 /** Reports to the option `telemetry` what a run does outside of its machines. Whatever that does or throws, the run continues. */
 export class FollowedByTelemetry {
   readonly #core: AgentCore;
-  readonly #redactor: () => Redactor;
+  readonly #redactor: Redactor;
   readonly #asked: FollowedRun;
   #telemetry: RunTelemetry | null | undefined;
 
-  constructor(core: AgentCore, redactor: () => Redactor, { runId, given }: Followable) {
+  constructor(core: AgentCore, redactor: Redactor, { runId, given }: Followable) {
     const { version } = core.options;
     this.#core = core;
     this.#redactor = redactor;
@@ -66,7 +66,7 @@ export class FollowedByTelemetry {
     let isOver = false;
     const end = (outcome: WorkOutcome): void => {
       signal.removeEventListener('abort', stop);
-      if (!isOver) quietly(() => begun.end(this.#redactor().redact(outcome)));
+      if (!isOver) quietly(() => begun.end(this.#redactor.redact(outcome)));
       isOver = true;
     };
     const failed = (thrown: unknown): void => {
@@ -98,7 +98,7 @@ export class FollowedByTelemetry {
     const { tool, callId } = input;
     if (name === 'callTool') {
       const server = input.origin.kind === 'mcp' ? { server: input.origin.server } : {};
-      return { ...at, kind: 'tool', tool, callId, args: this.#redactor().redact(input.args), ...server };
+      return { ...at, kind: 'tool', tool, callId, args: this.#redactor.redact(input.args), ...server };
     }
     return name === 'askApproval' ? { ...at, kind: 'approval', tool, callId } : { ...at, kind: 'code', name };
   }

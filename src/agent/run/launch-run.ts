@@ -1,131 +1,166 @@
 import { type Effect, LONG_TIMER_MS } from '../../actors/journal.ts';
 import { confirmIn } from '../below/agent-actors.ts';
-import type { OwnRedactor } from '../../actors/redactor.ts';
+import type { OwnRedactor, Redactor } from '../../actors/redactor.ts';
 import { writtenOutcome } from '../../journal/format/cut-recording.ts';
+import type { RunRecord } from '../../journal/format/record.ts';
 import { readRecording } from '../../journal/format/recording.ts';
 import { noteDriven } from '../../journal/run/driven-runs.ts';
 import type { AnyResult } from '../../machines/contract/run-result.ts';
 import { isJsonObject } from '../../json/json.ts';
 import type { AgentCore } from '../core/agent-core.ts';
-import { atFirstWork, type Keeping, keptSecrets } from '../core/redaction.ts';
+import { KeptSecrets } from '../core/redaction.ts';
 import { isTerminal } from '../options/agent-settings.ts';
-import { pendingLogins } from './pending-approvals.ts';
+import { PendingLogins } from './pending-approvals.ts';
 import { FollowedByTelemetry } from './followed-by-telemetry.ts';
 import { serveRequests } from './ask-run.ts';
 import type { RunOptions } from '../options/run-options.ts';
+import type { RunEventBody } from '../../machines/events/run-events.ts';
+import { type Audience, audienceOf } from './audience.ts';
 import { startRun } from './start-run.ts';
-import type { MakeStart, RunPlan, StartedRun } from './run-plan.ts';
+import type { AskedRun, MakeStart, RunPlan, RunStart, StartedRun } from './run-plan.ts';
 import type { Run } from './run.ts';
 import { describeThrown } from '../../json/to-json.ts';
 import type { RunPort } from '../../inspector/frames/run-port.ts';
-import type { RunEvent, RunEventBody } from '../../machines/events/run-events.ts';
-import { consoleOutput } from '../../output/console/console-output.ts';
-import { guardOutput, type OutputHandler } from '../../output/output-handler.ts';
-import { outputListener } from '../../output/output-listener.ts';
 
 /** A run of an agent, before it is started. */
-export interface RunToLaunch {
-  readonly runId: string;
-  readonly task: string;
+export interface RunToLaunch extends AskedRun {
   readonly given: Pick<RunOptions, 'context' | 'traceparent' | 'signal' | 'trace' | 'inspect' | 'park' | 'journal'>;
   /** As in a run's plan; a run without a past is never replayed. */
-  readonly replayed?: () => boolean;
-  readonly caughtUp?: Promise<unknown>;
-  /** As in a run's plan. */
-  readonly cancelled?: Promise<boolean>;
+  replayed?(): boolean;
   /** Asked when the run has been prepared. Default: the agent's own. */
-  readonly redactor?: () => OwnRedactor;
+  redactor?(): OwnRedactor;
   /** Waits for what the run needs until the signal aborts, which a cancel does. */
-  readonly prepare: (signal: AbortSignal) => Promise<MakeStart>;
+  prepare(signal: AbortSignal): Promise<MakeStart>;
   /** The run's place may be asked for again as soon as what this gives is over. */
-  readonly onDone: (result: AnyResult | null) => void | Promise<void>;
-  /** Whether its journal can resume the run; otherwise it is never released. */
-  readonly resumable: boolean;
-  /** As in a run's plan. */
-  readonly onStable?: () => void;
-  /** As in a run's plan. */
-  readonly next?: RunPlan['next'];
+  onDone(result: AnyResult | null): void | Promise<void>;
 }
 
 /** Starts a run of an agent with all that belongs to one: its audience, the caller's signal, a trace. */
 export function launchRun(core: AgentCore, run: RunToLaunch): StartedRun {
-  const { runId, task, given, replayed = () => false, caughtUp, redactor = () => core.redactor, prepare, onDone } = run;
-  const { resumable, onStable } = run;
-  const store = given.journal ?? core.options.journal;
-  const audience = audienceOf(core);
-  const prompts: string[] = [];
-  let kept: Keeping = { begin: () => undefined, end: () => undefined };
-  let forgetRedactor = (): void => undefined;
-  let refuseRequests = (_result: AnyResult | null): void => undefined;
-  let forgetRun = (): void => undefined;
-  const keepsPrompts = core.options.debugPrompts === true;
-  const followed = core.options.telemetry === undefined ? null : new FollowedByTelemetry(core, redactor, run);
-  const started = startRun({
-    runId,
-    task,
-    replayed,
-    ...(caughtUp === undefined ? {} : { caughtUp }),
-    ...(run.cancelled === undefined ? {} : { cancelled: run.cancelled }),
-    ...forking(core, given),
-    resumable,
-    parksOn: resumable && given.park === true ? parksOn(core) : undefined,
-    ...(onStable === undefined ? {} : { onStable }),
-    next: run.next,
-    context: given.context,
-    traceparent: given.traceparent,
-    recordTokens: core.options.recordTokens,
-    redactor: {
-      redact: (value) => redactor().redact(value),
-      restore: (value) => redactor().restore(value),
-      lostMark: (value) => redactor().lostMark(value),
-    },
-    onEvent: audience.onEvent,
-    logins: pendingLogins(core.mcp),
-    onPrompt: (prompt) => {
-      if (keepsPrompts) prompts.push(prompt);
-      if (!replayed()) audience.onPrompt?.(prompt);
-    },
-    prepare: async (signal) => {
-      const [make, inspector] = await Promise.all([
-        prepare(given.signal === undefined ? signal : AbortSignal.any([signal, given.signal])),
-        inspectorOf(core, given, (warning) => started.announce(warning)),
-      ]);
-      return (cancelled) => {
-        const start = make(cancelled);
-        kept = keptSecrets(store?.secrets, runId, redactor());
-        // A resumed run was taken: it is this one's already.
-        if (caughtUp !== undefined) kept.begin();
-        forgetRedactor = core.redaction.remember(start.head, redactor());
-        const journal: typeof start.journal = (...machine) => {
-          const opened = atFirstWork(start.journal(...machine), kept.begin);
-          if (resumable) refuseRequests = serveRequests(store, started);
-          forgetRun = noteDriven(store, started.run);
-          return opened;
-        };
-        return { ...start, work: followed?.begin(start) ?? start.work, journal, inspector };
-      };
-    },
-    onDone: async (result) => {
-      unbind();
-      forgetRun();
-      // A run that was let go before its first work has begun all the same.
-      if (result?.status === 'waiting') kept.begin();
-      kept.end();
-      forgetRedactor();
-      refuseRequests(result);
-      await onDone(result);
-      if (result === null) return;
-      followed?.end(result);
-      await writeTrace(core, given, {
-        runId,
-        result,
-        recording: () => started.run.recording(),
-        ...(keepsPrompts ? { prompts } : {}),
-      });
-    },
-  });
-  const unbind = bindSignal(started.run, given.signal);
-  return started;
+  return new LaunchedRun(core, run).started;
+}
+
+class LaunchedRun implements RunPlan {
+  readonly started: StartedRun;
+  readonly run: RunToLaunch;
+  readonly recordTokens: boolean | undefined;
+  readonly redactor: Redactor;
+  readonly fork: RunPlan['fork'];
+  readonly onEvent: RunPlan['onEvent'];
+  readonly logins: PendingLogins;
+  readonly parksOn: RunPlan['parksOn'];
+  readonly #core: AgentCore;
+  readonly #onPrompt: Audience['onPrompt'];
+  readonly #prompts: string[] | null;
+  readonly #followed: FollowedByTelemetry | null;
+  #kept: KeptSecrets | null = null;
+  #head: RunRecord | null = null;
+  #unbind: () => void = nothing;
+  #refuseRequests: (result: AnyResult | null) => void = nothing;
+  #forgetRun: () => void = nothing;
+
+  constructor(core: AgentCore, run: RunToLaunch) {
+    const { given, resumable } = run;
+    const { onEvent, onPrompt } = audienceOf(core);
+    this.#core = core;
+    this.run = run;
+    this.recordTokens = core.options.recordTokens;
+    this.redactor = new RunRedactor(core, run);
+    this.fork = forking(core, given);
+    this.onEvent = onEvent;
+    this.logins = new PendingLogins(core.mcp);
+    this.parksOn = resumable === true && given.park === true ? parksOn(core) : undefined;
+    this.#onPrompt = onPrompt;
+    this.#prompts = core.options.debugPrompts === true ? [] : null;
+    this.#followed = core.options.telemetry === undefined ? null : new FollowedByTelemetry(core, this.redactor, run);
+    this.started = startRun(this);
+    this.#unbind = bindSignal(this.started.run, given.signal);
+  }
+
+  replayed(): boolean {
+    return this.run.replayed?.() ?? false;
+  }
+
+  onPrompt(prompt: string): void {
+    this.#prompts?.push(prompt);
+    if (!this.replayed()) this.#onPrompt?.(prompt);
+  }
+
+  async prepare(signal: AbortSignal): Promise<MakeStart> {
+    const { given } = this.run;
+    const [make, inspector] = await Promise.all([
+      this.run.prepare(given.signal === undefined ? signal : AbortSignal.any([signal, given.signal])),
+      inspectorOf(this.#core, given, (warning) => this.started.announce(warning)),
+    ]);
+    return (cancelled) => this.#begin(make(cancelled), inspector);
+  }
+
+  #begin(start: RunStart, inspector: RunPort | null): RunStart {
+    const { redaction, options } = this.#core;
+    const store = this.run.given.journal ?? options.journal;
+    const redactor = redactorOf(this.#core, this.run);
+    const kept = store?.secrets === undefined ? null : new KeptSecrets(store.secrets, this.run.runId, redactor);
+    this.#kept = kept;
+    // A resumed run was taken: it is this one's already.
+    if (this.run.caughtUp !== undefined) kept?.begin();
+    this.#head = start.head;
+    redaction.remember(start.head, redactor);
+    const journal: typeof start.journal = (...machine) => {
+      const opened = start.journal(...machine);
+      if (this.run.resumable === true) this.#refuseRequests = serveRequests(store, this.started);
+      this.#forgetRun = noteDriven(store, this.started.run);
+      return kept === null ? opened : kept.atFirstWork(opened);
+    };
+    return { ...start, work: this.#followed?.begin(start) ?? start.work, journal, inspector };
+  }
+
+  async onDone(result: AnyResult | null): Promise<void> {
+    this.#unbind();
+    this.#forgetRun();
+    // A run that was let go before its first work has begun all the same.
+    if (result?.status === 'waiting') this.#kept?.begin();
+    this.#kept?.end();
+    if (this.#head !== null) this.#core.redaction.forget(this.#head, redactorOf(this.#core, this.run));
+    this.#refuseRequests(result);
+    await this.run.onDone(result);
+    if (result === null) return;
+    this.#followed?.end(result);
+    await writeTrace(this.#core, this.run.given, {
+      runId: this.run.runId,
+      result,
+      recording: () => this.started.run.recording(),
+      ...(this.#prompts === null ? {} : { prompts: this.#prompts }),
+    });
+  }
+}
+
+const nothing = (): void => undefined;
+
+function redactorOf(core: AgentCore, run: Pick<RunToLaunch, 'redactor'>): OwnRedactor {
+  return run.redactor?.() ?? core.redactor;
+}
+
+/** The redactor that a run has at the time: a resumed one gets its own when its recording has been read. */
+class RunRedactor implements Redactor {
+  readonly #core: AgentCore;
+  readonly #run: RunToLaunch;
+
+  constructor(core: AgentCore, run: RunToLaunch) {
+    this.#core = core;
+    this.#run = run;
+  }
+
+  redact<T>(value: T): T {
+    return redactorOf(this.#core, this.#run).redact(value);
+  }
+
+  restore<T>(value: T): T {
+    return redactorOf(this.#core, this.#run).restore(value);
+  }
+
+  lostMark(value: unknown): string | null {
+    return redactorOf(this.#core, this.#run).lostMark(value);
+  }
 }
 
 /** A run is parked on long timers, and on approvals, unless someone is asked for them in this process. */
@@ -146,22 +181,20 @@ function parksOn(core: AgentCore): (effect: Effect) => boolean {
 function forking(
   core: AgentCore,
   { inspect = core.options.inspect ?? false, context }: RunToLaunch['given'],
-): Pick<Parameters<typeof startRun>[0], 'fork'> {
+): RunPlan['fork'] {
   const { runs } = core;
-  if (inspect === false || runs === null) return {};
-  return {
-    fork: async (recording, at, outcome) => {
-      // The page counts records; large payloads on their own lines are not records.
-      const { numbers: _lines, ...counted } = readRecording(recording);
-      const changed = outcome === undefined ? {} : { outcome: writtenOutcome(outcome, counted.lines[at - 2]) };
-      return runs.past.fork(counted, { at, ...changed, context, inspect }).runId;
-    },
+  if (inspect === false || runs === null) return undefined;
+  return async (recording, at, outcome) => {
+    // The page counts records; large payloads on their own lines are not records.
+    const { numbers: _lines, ...counted } = readRecording(recording);
+    const changed = outcome === undefined ? {} : { outcome: writtenOutcome(outcome, counted.lines[at - 2]) };
+    return runs.past.fork(counted, { at, ...changed, context, inspect }).runId;
   };
 }
 
 /** Cancels the run when the signal aborts; returns a function that stops listening. */
 function bindSignal(run: Run, signal: AbortSignal | undefined): () => void {
-  if (signal === undefined) return () => undefined;
+  if (signal === undefined) return nothing;
   const cancel = (): void => void run.cancel(describeThrown(signal.reason).message);
   if (signal.aborted) cancel();
   signal.addEventListener('abort', cancel, { once: true });
@@ -229,51 +262,4 @@ async function writeTrace(
   } catch (error) {
     process.emitWarning(`The trace of run ${runId} could not be written to ${path}: ${describeThrown(error).message}`);
   }
-}
-
-/** The listeners of a run: the user's `onEvent`, and the output. */
-interface Audience {
-  /** Undefined if there is no listener. */
-  readonly onEvent: ((event: RunEvent) => void) | undefined;
-  /** Undefined if prompts are not requested. */
-  readonly onPrompt: ((prompt: string) => void) | undefined;
-}
-
-/** Makes the audience of one run, of the agent's options. */
-function audienceOf(core: AgentCore): Audience {
-  const { onEvent, showStats = false, debug = false, showPrompts = false } = core.options;
-  const output = outputOf(core);
-  const listen = output === null ? null : outputListener(output, { model: () => core.model.id, showStats, debug });
-  const shows = output !== null && (showPrompts || output.wants?.prompts === true);
-  return {
-    onEvent:
-      onEvent === undefined && listen === null
-        ? undefined
-        : (event) => {
-            tell(onEvent, event);
-            listen?.(event);
-          },
-    onPrompt: shows ? (prompt) => guardOutput(output).prompt(prompt) : undefined,
-  };
-}
-
-/** A listener must not break the run that it listens to, or the process if it is asynchronous. */
-function tell(listener: ((event: RunEvent) => unknown) | undefined, event: RunEvent): void {
-  try {
-    const told = listener?.(event);
-    if (told !== undefined) Promise.resolve(told).catch(() => undefined);
-  } catch {
-    // It is the listener's to notice.
-  }
-}
-
-/**
- * The output of an agent: the given one, else the console in a terminal, else none. That console shows the way to the answer
- * and not the answer, which `run` gives to the program that asked: printed there, it would stand in the terminal twice.
- */
-function outputOf(core: AgentCore): OutputHandler | null {
-  const { output, silent } = core.options;
-  if (output !== undefined) return output;
-  if (silent === true || typeof process === 'undefined' || process.stderr?.isTTY !== true) return null;
-  return consoleOutput({ answer: false });
 }

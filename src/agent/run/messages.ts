@@ -3,17 +3,15 @@ import type { OutsideEvent } from '../../actors/journal.ts';
 import type { JsonObject } from '../../json/json.ts';
 import { type Mail, NO_MAIL } from '../../machines/contract/mail.ts';
 import type { AnyResult, RunReason } from '../../machines/contract/run-result.ts';
-import type { NextRun, NextRuns } from './run-plan.ts';
+import type { NextRun, RunPlan } from './run-plan.ts';
 import { type Delivery, type QueueOptions, type SteerOptions, newRunId } from '../options/run-options.ts';
 
 /** A run, as far as messages to it are concerned. */
-interface Receiver {
-  readonly runId: string;
+export interface Receiver {
   /** Writes an event down and puts it in order; false when the run does not take it. */
-  readonly send: (event: OutsideEvent) => Promise<boolean>;
-  readonly isOver: () => boolean;
-  readonly mail: () => Mail | undefined;
-  readonly next: NextRuns;
+  sendMessage(event: OutsideEvent): Promise<boolean>;
+  isOver(): boolean;
+  mail(): Mail | undefined;
 }
 
 /**
@@ -22,11 +20,13 @@ interface Receiver {
  * I1 Each is answered once: delivered in a step, or not, and why.
  */
 export class Messages {
+  readonly #plan: Pick<RunPlan, 'run' | 'redactor'>;
   readonly #run: Receiver;
-  readonly #waiting = new Map<string, ((delivery: Delivery) => void)[]>();
+  readonly #waiting: { readonly id: string; readonly resolve: (delivery: Delivery) => void }[] = [];
   #ended: AnyResult | null = null;
 
-  constructor(run: Receiver) {
+  constructor(plan: Pick<RunPlan, 'run' | 'redactor'>, run: Receiver) {
+    this.#plan = plan;
     this.#run = run;
   }
 
@@ -40,12 +40,9 @@ export class Messages {
 
   /** The machine has come to rest: what it delivered is known. */
   settle(): void {
-    if (this.#waiting.size === 0) return;
+    if (this.#waiting.length === 0) return;
     const { delivered } = this.#run.mail() ?? NO_MAIL;
-    for (const id of this.#waiting.keys()) {
-      const found = delivered.find((one) => one.id === id);
-      if (found !== undefined) this.#answer(id, { delivered: true, step: found.step, runId: this.#run.runId });
-    }
+    for (const { id, step } of delivered) this.#answer(id, { delivered: true, step, runId: this.#plan.run.runId });
   }
 
   /** The run is over, and nothing more is delivered by it; null: it has no end, and delivers them when it is resumed. */
@@ -54,11 +51,13 @@ export class Messages {
     this.#ended = result;
     const kept = result === null || result.status === 'waiting';
     const queued = kept ? [] : (this.#run.mail() ?? NO_MAIL).queued;
-    for (const id of this.#waiting.keys()) {
+    const waiting = [...this.#waiting];
+    for (const { id } of waiting) {
       if (kept) this.#answer(id, { delivered: false, reason: 'kept' });
       else if (!queued.some((one) => one.id === id)) this.#answer(id, { delivered: false, reason: result.reason });
     }
-    const next = queued.length === 0 ? [] : this.#run.next(queued);
+    // The next run makes its own marks.
+    const next = queued.length === 0 ? [] : (this.#plan.run.next?.(this.#plan.redactor.restore(queued)) ?? []);
     await Promise.all(
       queued.map(async ({ id }, at) => this.#answer(id, begunAs((await next[at]) ?? null, result?.reason ?? 'over'))),
     );
@@ -66,21 +65,21 @@ export class Messages {
 
   async #send(event: OutsideEvent, id: string): Promise<Delivery> {
     const { delivery, resolve } = later();
-    this.#waiting.set(id, [...(this.#waiting.get(id) ?? []), resolve]);
+    this.#waiting.push({ id, resolve });
     try {
-      if (await this.#run.send(event)) {
+      if (await this.#run.sendMessage(event)) {
         this.settle();
         return await delivery;
       }
     } catch (error) {
-      this.#forget(id, resolve);
+      this.#forget(resolve);
       throw error;
     }
     if (this.#knows(id)) {
       this.settle();
       return delivery;
     }
-    this.#forget(id, resolve);
+    this.#forget(resolve);
     return { delivered: false, reason: this.#run.isOver() ? 'over' : 'too-many' };
   }
 
@@ -92,15 +91,15 @@ export class Messages {
   }
 
   #answer(id: string, delivery: Delivery): void {
-    const waiting = this.#waiting.get(id) ?? [];
-    this.#waiting.delete(id);
-    for (const resolve of waiting) resolve(delivery);
+    for (const one of this.#waiting.filter((waiting) => waiting.id === id)) {
+      this.#forget(one.resolve);
+      one.resolve(delivery);
+    }
   }
 
-  #forget(id: string, resolve: (delivery: Delivery) => void): void {
-    const left = (this.#waiting.get(id) ?? []).filter((one) => one !== resolve);
-    if (left.length === 0) this.#waiting.delete(id);
-    else this.#waiting.set(id, left);
+  #forget(resolve: (delivery: Delivery) => void): void {
+    const index = this.#waiting.findIndex((one) => one.resolve === resolve);
+    if (index !== -1) this.#waiting.splice(index, 1);
   }
 }
 

@@ -15,40 +15,47 @@ interface WaitingCall extends PendingApproval {
   readonly path: string;
 }
 
-/** The sign-ins that an agent's servers wait for, as questions of its runs. */
-export type PendingLogins = ReturnType<typeof pendingLogins>;
-
 const LOGIN = 'login:';
 
-/** The sign-ins that the servers of an agent wait for. They belong to no run, so no recording holds them. */
-export function pendingLogins(mcp: Pick<McpBinding, 'logins' | 'connection'>) {
-  const serverOf = (callId: string): string | null => (callId.startsWith(LOGIN) ? callId.slice(LOGIN.length) : null);
-  return {
-    list: (runId: string): readonly PendingApproval[] =>
-      mcp.logins().map((login) => ({
-        runId,
-        callId: `${LOGIN}${login.server}`,
-        tool: login.server,
-        args: {},
-        reason: `The MCP server '${login.server}' needs a person to sign in.`,
-        login,
-      })),
-    /** Takes the address on which a browser has ended. Null: the question is none of these. */
-    approve: (callId: string, { address }: JsonObject | undefined = {}): boolean | null => {
-      const server = serverOf(callId);
-      if (server === null) return null;
-      return typeof address === 'string' && mcp.connection(server)?.answerLogin(address) === true;
-    },
-    /** Ends the waiting. Null: the question is none of these. */
-    reject: (callId: string): boolean | null => {
-      const server = serverOf(callId);
-      if (server === null) return null;
-      const connection = mcp.connection(server);
-      if (connection?.pendingLogin == null) return false;
-      connection.cancelLogin();
-      return true;
-    },
-  };
+/** The sign-ins that the servers of an agent wait for, as questions of its runs. They belong to no run, so no recording holds them. */
+export class PendingLogins {
+  readonly #mcp: Pick<McpBinding, 'logins' | 'connection'>;
+
+  constructor(mcp: Pick<McpBinding, 'logins' | 'connection'>) {
+    this.#mcp = mcp;
+  }
+
+  list(runId: string): readonly PendingApproval[] {
+    return this.#mcp.logins().map((login) => ({
+      runId,
+      callId: `${LOGIN}${login.server}`,
+      tool: login.server,
+      args: {},
+      reason: `The MCP server '${login.server}' needs a person to sign in.`,
+      login,
+    }));
+  }
+
+  /** Takes the address on which a browser has ended. Null: the question is none of these. */
+  approve(callId: string, { address }: JsonObject | undefined = {}): boolean | null {
+    const server = serverOf(callId);
+    if (server === null) return null;
+    return typeof address === 'string' && this.#mcp.connection(server)?.answerLogin(address) === true;
+  }
+
+  /** Ends the waiting. Null: the question is none of these. */
+  reject(callId: string): boolean | null {
+    const server = serverOf(callId);
+    if (server === null) return null;
+    const connection = this.#mcp.connection(server);
+    if (connection?.pendingLogin == null) return false;
+    connection.cancelLogin();
+    return true;
+  }
+}
+
+function serverOf(callId: string): string | null {
+  return callId.startsWith(LOGIN) ? callId.slice(LOGIN.length) : null;
 }
 
 /** The calls of a run that wait for a person, read off its actors, whose root is given. */

@@ -12,15 +12,16 @@ interface Driven {
 /** What the models of a run have streamed of the replies that they are at: that of its own agent, and those below. */
 export class ReplyUnderWay {
   /** By the effects of their requests. Those that are over stay until another reply begins. */
-  readonly #replies = new Map<string, { text: string; reasoning: string }>();
+  #replies: Map<string, { text: string; reasoning: string }> | null = null;
 
   take({ id }: Effect, { note, kind, text }: JsonObject, live: Driven | null): void {
     if (note !== 'token' || kind === 'arguments' || typeof text !== 'string') return;
-    const reply = this.#replies.get(id) ?? { text: '', reasoning: '' };
-    if (!this.#replies.has(id)) {
+    const replies = (this.#replies ??= new Map());
+    const reply = replies.get(id) ?? { text: '', reasoning: '' };
+    if (!replies.has(id)) {
       const open = new Set(live?.driven.openEffects().map((effect) => effect.id));
-      for (const other of this.#replies.keys()) if (!open.has(other)) this.#replies.delete(other);
-      this.#replies.set(id, reply);
+      for (const other of replies.keys()) if (!open.has(other)) replies.delete(other);
+      replies.set(id, reply);
     }
     if (kind === 'reasoning') reply.reasoning += text;
     else reply.text += text;
@@ -32,7 +33,7 @@ export class ReplyUnderWay {
    */
   said({ driven }: Driven): readonly { readonly id: string; readonly note: JsonObject }[] {
     return driven.openEffects().flatMap(({ id }) => {
-      const { text = '', reasoning = '' } = this.#replies.get(id) ?? {};
+      const { text = '', reasoning = '' } = this.#replies?.get(id) ?? {};
       const pieces = [
         { kind: 'reasoning', text: reasoning },
         { kind: 'text', text },
@@ -43,8 +44,8 @@ export class ReplyUnderWay {
 
   /** The event that cancels the run, with what can be read of the answer of its own agent. */
   cancelled(reason: string, { driven }: Driven): OutsideEvent {
-    const open = driven.openEffects().find(({ id }) => this.#replies.has(id) && agentPath(id) === ROOT_ID);
-    const text = this.#replies.get(open?.id ?? '')?.text ?? '';
+    const open = driven.openEffects().find(({ id }) => this.#replies?.has(id) === true && agentPath(id) === ROOT_ID);
+    const text = this.#replies?.get(open?.id ?? '')?.text ?? '';
     const { answer = '' } = createReplyStream(howRead(driven.actor.getSnapshot().context)).push(text);
     return { type: 'run.cancelled', reason, ...(answer === '' ? {} : { partialAnswer: answer }) };
   }

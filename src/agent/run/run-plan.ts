@@ -8,6 +8,7 @@ import type { Json } from '../../json/json.ts';
 import type { SentMessage } from '../../machines/contract/mail.ts';
 import type { RunEvent, RunEventBody } from '../../machines/events/run-events.ts';
 import type { AnyResult } from '../../machines/contract/run-result.ts';
+import type { RunOptions } from '../options/run-options.ts';
 import type { PendingLogins } from './pending-approvals.ts';
 import type { AnyRun } from './run.ts';
 
@@ -33,40 +34,44 @@ export interface RunStart {
 /** Makes the start of a run, at the very moment at which it starts; `cancelled`: the reason, if it was cancelled. */
 export type MakeStart = (cancelled: string | undefined) => RunStart;
 
-/** What a run is made of. */
-export interface RunPlan {
+/** What a run is asked to do. */
+export interface AskedRun {
   readonly runId: string;
   readonly task: string;
-  /** Waits for what the run needs, at most until it is cancelled. */
-  readonly prepare: (signal: AbortSignal) => MakeStart | Promise<MakeStart>;
-  readonly context: unknown;
-  readonly traceparent?: string | undefined;
-  readonly recordTokens?: boolean | undefined;
-  readonly redactor: Redactor;
-  /** Whether what happens now is played from a recording. While it is, whatever fails makes the result reject. */
-  readonly replayed: () => boolean;
+  readonly given: Pick<RunOptions, 'context' | 'traceparent'>;
   /** Resolves when nothing is played any more; answers to waiting calls are held until then. */
-  readonly caughtUp?: Promise<unknown>;
+  readonly caughtUp?: Promise<unknown> | undefined;
   /** Whether a cancel from before it had begun took effect. Left out for a run without a past, which such a cancel always ends. */
-  readonly cancelled?: Promise<boolean>;
+  readonly cancelled?: Promise<boolean> | undefined;
+  /** Whether its journal can resume it; otherwise it is never released. Default: no. */
+  readonly resumable?: boolean;
+  /** Called whenever the machine has come to rest; while it is played from a recording only when that is over. */
+  readonly onStable?: (() => void) | undefined;
+  /** Starts the runs after this one with queued messages, in order. Default: they are not started. */
+  readonly next?: NextRuns | undefined;
+}
+
+/** What a run is made of. */
+export interface RunPlan {
+  readonly run: AskedRun;
+  readonly redactor: Redactor;
+  readonly recordTokens?: boolean | undefined;
   /** Starts another run from a record of this one, and gives its id; left out where that would lead nowhere. */
-  readonly fork?: (recording: string, entry: number, outcome: Json | undefined) => Promise<string>;
+  readonly fork?: ((recording: string, entry: number, outcome: Json | undefined) => Promise<string>) | undefined;
   /** Left out if there is no listener: events are then made on demand. */
   readonly onEvent?: ((event: RunEvent) => void) | undefined;
   /** The sign-ins that the agent's servers wait for. */
   readonly logins?: PendingLogins;
-  /** Gets the system prompt of each request. */
-  readonly onPrompt?: (prompt: string) => void;
-  /** Called once, before the result is known to anyone else; null if there is none because the replay failed. */
-  readonly onDone: (result: AnyResult | null) => void | Promise<void>;
-  /** Whether the run may be released. Default: no. */
-  readonly resumable?: boolean;
   /** The run is released as soon as it waits only for effects for which this returns true. Default: never. */
   readonly parksOn?: ((effect: Effect) => boolean) | undefined;
-  /** Called whenever the machine has come to rest; while it is played from a recording only when that is over. */
-  readonly onStable?: () => void;
-  /** Starts the runs after this one with queued messages, in order. Default: they are not started. */
-  readonly next?: NextRuns | undefined;
+  /** Waits for what the run needs, at most until it is cancelled. */
+  prepare(signal: AbortSignal): MakeStart | Promise<MakeStart>;
+  /** Whether what happens now is played from a recording. While it is, whatever fails makes the result reject. */
+  replayed(): boolean;
+  /** Gets the system prompt of each request. */
+  onPrompt?(prompt: string): void;
+  /** Called once, before the result is known to anyone else; null if there is none because the replay failed. */
+  onDone(result: AnyResult | null): void | Promise<void>;
 }
 
 /** What becomes of messages that were queued in a run that has ended, each in its turn. */
@@ -79,13 +84,13 @@ export type NextRun = { readonly runId: string } | 'kept' | null;
 export interface StartedRun {
   readonly run: AnyRun;
   /** Puts an event from outside in order; false when the run does not take it. */
-  readonly send: (event: OutsideEvent) => Promise<boolean>;
+  send(event: OutsideEvent): Promise<boolean>;
   /** Takes a message back that it has not delivered, behind those that were sent before. */
-  readonly withdraw: (id: string) => Promise<boolean>;
+  withdraw(id: string): Promise<boolean>;
   /** Whose permissions it has, if not the agent's own. */
-  owner?: string;
+  owner: string | undefined;
   /** Whether it is being released: requests to it now go to whoever has it next. */
-  readonly isLetGo: () => boolean;
+  isLetGo(): boolean;
   /** Reports something that is not part of the run itself; it has the number of the event before it. */
-  readonly announce: (body: RunEventBody) => void;
+  announce(body: RunEventBody): void;
 }

@@ -1,6 +1,6 @@
 import type { InspectionEvent } from 'xstate';
 import type { Effect, Entry, Journal } from '../../actors/journal.ts';
-import { drive } from '../../journal/run/drive.ts';
+import { type Drive, drive } from '../../journal/run/drive.ts';
 import type { RunRecord } from '../../journal/format/record.ts';
 import type { Recorder } from '../../journal/format/recorder.ts';
 import { ROOT_ID, inputOf } from '../../journal/format/run-input.ts';
@@ -9,22 +9,21 @@ import { runEventReader } from '../../machines/events/run-event-reader.ts';
 import type { RunEvent, RunEventBody, Transition } from '../../machines/events/run-events.ts';
 import { type Microstep, microstepReader } from '../../machines/events/transition-log.ts';
 import { EventLog } from './event-log.ts';
+import type { RunPlan } from './run-plan.ts';
+import { type RunWatch, quietly } from './run-watch.ts';
 import { agentMachine } from '../../machines/agent/agent.ts';
 import { eventOfNote, tokenEvents } from '../../machines/events/note-events.ts';
 
-interface Listening {
+interface ReaderOptions {
   readonly runId: string;
   /** Whether the machine's current event is replayed from a recording. */
   readonly replayed: () => boolean;
-  readonly onMicrostep: (microstep: Microstep) => void;
-  readonly onEvent: (event: RunEvent) => void;
+  /** Milliseconds since the run began, for durations. */
+  readonly now: () => number;
+  /** Who listens while it happens. */
+  readonly onMicrostep?: (microstep: Microstep) => void;
+  readonly onEvent?: (event: RunEvent) => void;
 }
-
-type ReaderOptions = Pick<Listening, 'runId' | 'replayed'> &
-  Partial<Listening> & {
-    /** Milliseconds since the run began, for durations. */
-    readonly now: () => number;
-  };
 
 /** The events and the transitions of one run, derived from its actor system. */
 class RunReader {
@@ -93,7 +92,8 @@ const MOST_REMARKS = 10_000;
  * I1 A late reader gets the events and transitions that one from the beginning on would have got, in the same order.
  */
 export class RunReaders {
-  readonly #listening: Listening;
+  readonly #plan: Pick<RunPlan, 'run' | 'replayed' | 'onEvent'>;
+  readonly #watch: RunWatch;
   #reader: RunReader | null = null;
   #recorded: { readonly head: RunRecord; readonly recording: Recorder } | null = null;
   /** What is not an entry, to be read after entry number `after`; -1: before the run began. */
@@ -106,8 +106,9 @@ export class RunReaders {
   #follow: ((entry: Entry) => void) | null = null;
   #closed: { readonly error: Error | undefined } | null = null;
 
-  constructor(listening: Listening) {
-    this.#listening = listening;
+  constructor(plan: Pick<RunPlan, 'run' | 'replayed' | 'onEvent'>, watch: RunWatch) {
+    this.#plan = plan;
+    this.#watch = watch;
   }
 
   /** The machine is about to be created; returns its observer if there already is a listener. */
@@ -121,17 +122,17 @@ export class RunReaders {
     this.#count();
   }
 
-  /** Sends the machine an entry with `deliver`. */
-  tell(entry: Entry, deliver: () => void): void {
+  /** Sends the machine an entry. */
+  tell(entry: Entry, driven: Pick<Drive, 'deliver'>): void {
     this.#count();
-    deliver();
+    driven.deliver(entry);
     this.#follow?.(entry);
   }
 
   /** Gives the reader what is not an entry, or keeps it for a late one. */
   remark(read: (reader: RunReader) => void): void {
     if (this.#reader !== null) return read(this.#reader);
-    this.#remarks.push({ after: this.#told, replayed: this.#listening.replayed(), read });
+    this.#remarks.push({ after: this.#told, replayed: this.#plan.replayed(), read });
     if (this.#remarks.length > MOST_REMARKS * 1.1) this.#remarks = this.#remarks.slice(-MOST_REMARKS);
   }
 
@@ -152,17 +153,24 @@ export class RunReaders {
 
   #count(): void {
     this.#told += 1;
-    if (this.#listening.replayed()) this.#played = this.#told + 1;
+    if (this.#plan.replayed()) this.#played = this.#told + 1;
   }
 
   #early(): RunReader {
-    const reader = new RunReader({ ...this.#listening, now: () => this.#recorded?.recording.elapsed ?? 0 });
+    const { onEvent, run } = this.#plan;
+    const reader = new RunReader({
+      runId: run.runId,
+      replayed: () => this.#plan.replayed(),
+      now: () => this.#recorded?.recording.elapsed ?? 0,
+      onMicrostep: (microstep) => this.#watch.onMicrostep(microstep),
+      onEvent: (event) => quietly(onEvent, event),
+    });
     for (const { read } of this.#remarks.splice(0)) read(reader);
     return reader;
   }
 
   #late(): RunReader {
-    const { runId, replayed } = this.#listening;
+    const { runId } = this.#plan.run;
     const remarks = this.#remarks.splice(0);
     let at = 0;
     let isReplayed: () => boolean = () => false;
@@ -187,7 +195,6 @@ export class RunReaders {
       journal: UNWRITTEN,
       recorder: null,
       context: undefined,
-      onNote: () => undefined,
       inspect: reader.inspect,
     });
     second.start();
@@ -198,7 +205,7 @@ export class RunReaders {
       second.deliver(record.entry);
       readRemarks(index + 1);
     }
-    isReplayed = replayed;
+    isReplayed = () => this.#plan.replayed();
     const follow = (entry: Entry): void => {
       at = recording.elapsed;
       second.deliver(entry);

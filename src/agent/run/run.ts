@@ -108,26 +108,28 @@ export interface Run<TEvent = RunEvent, TLast = ToolResult, TOutput = null>
 export interface RunControls {
   readonly runId: string;
   readonly done: Promise<RunResult<unknown>>;
-  readonly state: () => RunState;
+  state(): RunState;
   /** Whether the answer has a schema. */
-  readonly isTyped: () => boolean;
-  readonly read: () => AsyncIterator<RunEvent, undefined>;
-  readonly cancel: (reason: string) => Promise<boolean>;
-  readonly release: () => Promise<boolean>;
-  readonly approve: (callId: string, options: ApprovalOptions) => Promise<boolean>;
-  readonly reject: (callId: string, reason: string) => Promise<boolean>;
-  readonly steer: (text: string, options: SteerOptions) => Promise<Delivery>;
-  readonly queue: (input: RunInput, options: QueueOptions) => Promise<Delivery>;
-  readonly pending: () => readonly PendingApproval[];
-  readonly recording: () => string;
-  readonly transitions: () => readonly Transition[];
+  isTyped(): boolean;
+  read(): AsyncIterator<RunEvent, undefined>;
+  cancel(reason: string): Promise<boolean>;
+  release(): Promise<boolean>;
+  approve(callId: string, options: ApprovalOptions): Promise<boolean>;
+  reject(callId: string, reason: string): Promise<boolean>;
+  steer(text: string, options: SteerOptions): Promise<Delivery>;
+  queue(input: RunInput, options: QueueOptions): Promise<Delivery>;
+  pending(): readonly PendingApproval[];
+  recording(): string;
+  transitions(): readonly Transition[];
 }
 
 /** Rejections of this promise are marked as handled, so that not awaiting it is safe. */
 function unawaited<T>(promise: Promise<T>): Promise<T> {
-  promise.catch(() => undefined);
+  promise.catch(ignore);
   return promise;
 }
+
+const ignore = (): undefined => undefined;
 
 /** A run with any answer. */
 export type SomeRun = Run<RunEvent, ToolResult, unknown>;
@@ -144,26 +146,23 @@ export function runHandle(controls: RunControls): AnyRun {
 }
 
 /**
- * Its functions can be taken off (`const { cancel } = run`). It is a class for its getters: each object with getters of its
- * own has a hidden class of its own, and V8 keeps what those refer to, the whole run, until the next full collection.
+ * Its functions can be taken off (`const { cancel } = run`): each is made when it is read, as most runs need few of them. It
+ * is a class for its getters: each object with getters of its own has a hidden class of its own, and V8 keeps what those
+ * refer to, the whole run, until the next full collection.
  */
 class RunHandle implements AnyRun {
-  readonly #controls: RunControls;
-  readonly #done: Promise<RunResult<never>>;
   readonly runId: string;
-  readonly release: AnyRun['release'];
-  readonly recording: AnyRun['recording'];
-  readonly transitions: AnyRun['transitions'];
-  readonly [Symbol.asyncIterator]: AnyRun[typeof Symbol.asyncIterator] = () => this.#controls.read();
+  readonly #controls: RunControls;
 
   constructor(controls: RunControls) {
-    this.#controls = controls;
-    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- see above
-    this.#done = unawaited(controls.done) as Promise<RunResult<never>>;
     this.runId = controls.runId;
-    this.release = controls.release;
-    this.recording = controls.recording;
-    this.transitions = controls.transitions;
+    this.#controls = controls;
+    void unawaited(controls.done);
+  }
+
+  get #done(): Promise<RunResult<never>> {
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- see above
+    return this.#controls.done as Promise<RunResult<never>>;
   }
 
   get state(): RunState {
@@ -174,39 +173,75 @@ class RunHandle implements AnyRun {
     return this.#controls.pending();
   }
 
+  [Symbol.asyncIterator](): AsyncIterator<RunEvent, undefined> {
+    return this.#controls.read();
+  }
+
   // oxlint-disable-next-line unicorn/no-thenable -- A run is awaitable by design.
-  readonly then: AnyRun['then'] = (onFulfilled, onRejected) => this.#done.then(onFulfilled, onRejected);
-  readonly catch: AnyRun['catch'] = (onRejected) => this.#done.catch(onRejected);
-  readonly finally: AnyRun['finally'] = (onFinally) => this.#done.finally(onFinally);
+  get then(): AnyRun['then'] {
+    return (onFulfilled, onRejected) => this.#done.then(onFulfilled, onRejected);
+  }
 
-  readonly orThrow: AnyRun['orThrow'] = async () => {
-    const result = await this.#done;
-    if (result.success) return this.#controls.isTyped() ? result.output : result.result;
-    throw result.reason === 'thrown' ? new ToolExecutionError(result) : new RunError(result);
-  };
+  get catch(): AnyRun['catch'] {
+    return (onRejected) => this.#done.catch(onRejected);
+  }
 
-  readonly cancel: AnyRun['cancel'] = (reason = '') => {
-    checkReason('run.cancel', reason);
-    return unawaited(this.#controls.cancel(reason));
-  };
+  get finally(): AnyRun['finally'] {
+    return (onFinally) => this.#done.finally(onFinally);
+  }
 
-  readonly approve: AnyRun['approve'] = (callId, options = {}) => {
-    checkApproval(options, 'run.approve');
-    return unawaited(this.#controls.approve(callId, options));
-  };
+  get orThrow(): AnyRun['orThrow'] {
+    return async () => {
+      const result = await this.#done;
+      if (result.success) return this.#controls.isTyped() ? result.output : result.result;
+      throw result.reason === 'thrown' ? new ToolExecutionError(result) : new RunError(result);
+    };
+  }
 
-  readonly reject: AnyRun['reject'] = (callId, reason = '') => {
-    checkReason('run.reject', reason);
-    return unawaited(this.#controls.reject(callId, reason));
-  };
+  get cancel(): AnyRun['cancel'] {
+    return (reason = '') => {
+      checkReason('run.cancel', reason);
+      return unawaited(this.#controls.cancel(reason));
+    };
+  }
 
-  readonly steer: AnyRun['steer'] = (text, options = {}) => {
-    checkMessage('run.steer', text, options);
-    return unawaited(this.#controls.steer(text, options));
-  };
+  get approve(): AnyRun['approve'] {
+    return (callId, options = {}) => {
+      checkApproval(options, 'run.approve');
+      return unawaited(this.#controls.approve(callId, options));
+    };
+  }
 
-  readonly queue: AnyRun['queue'] = (input, options = {}) => {
-    checkQueued('run.queue', input, options);
-    return unawaited(this.#controls.queue(input, options));
-  };
+  get reject(): AnyRun['reject'] {
+    return (callId, reason = '') => {
+      checkReason('run.reject', reason);
+      return unawaited(this.#controls.reject(callId, reason));
+    };
+  }
+
+  get steer(): AnyRun['steer'] {
+    return (text, options = {}) => {
+      checkMessage('run.steer', text, options);
+      return unawaited(this.#controls.steer(text, options));
+    };
+  }
+
+  get queue(): AnyRun['queue'] {
+    return (input, options = {}) => {
+      checkQueued('run.queue', input, options);
+      return unawaited(this.#controls.queue(input, options));
+    };
+  }
+
+  get release(): AnyRun['release'] {
+    return () => this.#controls.release();
+  }
+
+  get recording(): AnyRun['recording'] {
+    return () => this.#controls.recording();
+  }
+
+  get transitions(): AnyRun['transitions'] {
+    return () => this.#controls.transitions();
+  }
 }

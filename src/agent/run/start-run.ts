@@ -10,54 +10,45 @@ import type { SnapshotFrom } from 'xstate';
 import type { Effect, OutsideEvent } from '../../actors/journal.ts';
 import { redactedEvent } from '../../actors/redactor.ts';
 import type { JsonObject } from '../../json/json.ts';
-import { type Drive, drive, isRecorded, recordedOutput } from '../../journal/run/drive.ts';
-import { type Recorder, recorder, stopwatch } from '../../journal/format/recorder.ts';
-import type { RunJournal } from '../../journal/run/run-journal.ts';
+import { type DriveObserver, drive, isRecorded } from '../../journal/run/drive.ts';
+import { recorder, stopwatch } from '../../journal/format/recorder.ts';
 import { ROOT_ID, inputOf } from '../../journal/format/run-input.ts';
 import type { agentMachine } from '../../machines/agent/agent.ts';
-import type { RunEventBody } from '../../machines/events/run-events.ts';
+import type { Mail } from '../../machines/contract/mail.ts';
+import type { RunEvent, RunEventBody, Transition } from '../../machines/events/run-events.ts';
 import { type AnyResult, runResultOf } from '../../machines/contract/run-result.ts';
 import { stateText } from '../../machines/events/transition-log.ts';
+import type { RunInput } from '../options/input-parts.ts';
+import type { ApprovalOptions, Delivery, QueueOptions, SteerOptions } from '../options/run-options.ts';
 import { pendingApprovals, waitingPath } from './pending-approvals.ts';
-import { type Stopped, failedOutput, promptOf, releasedResult, settledNow, stateOf, stoppedAt } from './run-state.ts';
-import { Messages } from './messages.ts';
+import { failedOutput, promptOf, releasedResult, settledNow, stateOf } from './run-state.ts';
+import { LiveRun } from './live-run.ts';
+import { Messages, type Receiver } from './messages.ts';
 import { ReplyUnderWay } from './reply-under-way.ts';
-import type { RunPlan, StartedRun } from './run-plan.ts';
-import { quietly, runWatch } from './run-watch.ts';
-import { type AnyRun, approvalGiven, runHandle } from './run.ts';
+import type { MakeStart, RunPlan, StartedRun } from './run-plan.ts';
+import { RunWatch } from './run-watch.ts';
+import { type AnyRun, type PendingApproval, type RunControls, type RunState, approvalGiven, runHandle } from './run.ts';
 import { RunReaders, countEffect, runMachine } from './run-reader.ts';
 
 /** Starts a run at once. */
 export function startRun(plan: RunPlan): StartedRun {
-  const running = new RunningRun(plan);
-  return {
-    run: running.run,
-    send: (event) => running.send(event),
-    withdraw: (id) => running.sendMessage({ type: 'message.withdrawn', id }),
-    announce: (body) => running.announce(body),
-    isLetGo: () => running.isLetGo,
-  };
+  return new RunningRun(plan);
 }
 
-/** What there is of a run as soon as it has begun. */
-interface Live {
-  readonly driven: Drive;
-  readonly journal: RunJournal;
-  readonly recording: Recorder;
-}
-
-class RunningRun {
+class RunningRun implements StartedRun, RunControls, Receiver, DriveObserver {
   readonly run: AnyRun;
+  readonly runId: string;
+  readonly done: Promise<AnyResult>;
+  owner: string | undefined;
   readonly #plan: RunPlan;
-  readonly #watch = runWatch();
-  readonly #preparing = new AbortController();
-  readonly #begun = Promise.withResolvers<undefined>();
-  readonly #ended: Promise<AnyResult>;
-  #live: Live | null = null;
+  readonly #watch = new RunWatch();
+  /** Until it has begun. */
+  #preparing: AbortController | null = null;
+  /** Made when someone waits for the run to begin. */
+  #begun: PromiseWithResolvers<undefined> | null = null;
+  #live: LiveRun | null = null;
   #isOver = false;
   #isReleased = false;
-  #isParked = false;
-  #stopped: Stopped | undefined;
   #cancelled: string | undefined;
   readonly #readers: RunReaders;
   readonly #messages: Messages;
@@ -65,27 +56,28 @@ class RunningRun {
 
   constructor(plan: RunPlan) {
     this.#plan = plan;
-    this.#readers = new RunReaders({
-      runId: plan.runId,
-      replayed: plan.replayed,
-      onMicrostep: (microstep) => this.#watch.onMicrostep(microstep),
-      onEvent: (event) => quietly(plan.onEvent, event),
-    });
+    this.runId = plan.run.runId;
+    this.#readers = new RunReaders(plan, this.#watch);
     if (plan.onEvent !== undefined) this.#readers.reader();
-    this.#messages = new Messages({
-      runId: plan.runId,
-      send: (event) => this.sendMessage(event),
-      isOver: () => this.#isOver || this.#live?.driven.isActive() === false,
-      mail: () => this.#snapshot()?.context.stats.mail,
-      // The next run makes its own marks.
-      next: (messages) => plan.next?.(plan.redactor.restore(messages)) ?? [],
-    });
-    this.#ended = this.#lead();
-    this.run = this.#handle();
+    this.#messages = new Messages(plan, this);
+    this.done = this.#lead();
+    this.run = runHandle(this);
   }
 
   send(event: OutsideEvent, to?: string): Promise<boolean> {
     return this.#live?.journal.send(redactedEvent(event, this.#plan.redactor), to) ?? Promise.resolve(false);
+  }
+
+  withdraw(id: string): Promise<boolean> {
+    return this.sendMessage({ type: 'message.withdrawn', id });
+  }
+
+  isOver(): boolean {
+    return this.#isOver || this.#live?.driven.isActive() === false;
+  }
+
+  mail(): Mail | undefined {
+    return this.#snapshot()?.context.stats.mail;
   }
 
   announce(body: RunEventBody): void {
@@ -108,9 +100,9 @@ class RunningRun {
         this.#readers.close(error instanceof Error ? error : new Error(String(error)));
         throw error;
       }
-      const output = failedOutput(plan.task, this.#stopped?.settled ?? this.#snapshot()?.context, error);
-      const failed = plan.redactor.redact(runResultOf(output, { runId: plan.runId, durationMs: 0 }));
-      [result, isKept] = [failed, plan.resumable === true && this.#live !== null];
+      const output = failedOutput(plan.run.task, this.#live?.stopped?.settled ?? this.#snapshot()?.context, error);
+      const failed = plan.redactor.redact(runResultOf(output, { runId: plan.run.runId, durationMs: 0 }));
+      [result, isKept] = [failed, plan.run.resumable === true && this.#live !== null];
       this.#readers.remark((reader) => reader.emit({ type: 'run.finished', result: failed }));
     }
     this.#isOver = true;
@@ -121,17 +113,24 @@ class RunningRun {
     return plan.redactor.restore(result);
   }
 
-  /** Plays the machine to its end, or until the run is released. */
-  async #perform(): Promise<AnyResult> {
+  /** Plays the machine to its end, or until the run is let go. No function of its own waits: it would keep what the run began with. */
+  #perform(): Promise<AnyResult> {
+    const followers = { readers: this.#readers, watch: this.#watch, messages: this.#messages };
+    const { signal } = (this.#preparing ??= new AbortController());
+    return Promise.resolve(this.#plan.prepare(signal))
+      .then((makeStart) => this.#begin(makeStart).drive(followers))
+      .then((durationMs) => this.#resultAfter(durationMs));
+  }
+
+  #begin(makeStart: MakeStart): LiveRun {
     const plan = this.#plan;
-    const makeStart = await plan.prepare(this.#preparing.signal);
     const { head, work, journal: open, inspector = null } = makeStart(this.#cancelled);
     const journal = open(
       (event, to) => this.#live?.driven.accepts(event, to) ?? false,
       () => stateText(this.#snapshot()?.value ?? ''),
       (callId) => this.#waiting(callId),
     );
-    const recording = recorder(head, journal.at ?? stopwatch());
+    const recording = recorder(head, journal.at === undefined ? stopwatch() : () => journal.at?.() ?? 0);
     if (inspector?.needsMicrosteps === true) this.#readers.reader();
     const inspect = this.#readers.begin(head, recording);
     const driven = drive({
@@ -142,81 +141,48 @@ class RunningRun {
       input: inputOf(head),
       journal,
       recorder: recording,
-      context: plan.context,
-      traceparent: plan.traceparent,
+      context: plan.run.given.context,
+      traceparent: plan.run.given.traceparent,
       recordTokens: plan.recordTokens,
-      onNote: (effect, note) => this.#onNote(effect, note),
-      onStart: ({ name, request }) => {
-        countEffect();
-        this.#watch.started(name);
-        if (name === 'callLlm') plan.onPrompt?.(promptOf(request));
-      },
+      observer: this,
       ...(inspect === undefined ? {} : { inspect }),
     });
-    const live = (this.#live = { driven, journal, recording });
-    this.#begun.resolve(undefined);
-    if (plan.parksOn !== undefined) void plan.caughtUp?.then(() => setTimeout(() => this.#park(live), 0));
-    const said = (): ReturnType<ReplyUnderWay['said']> => plan.redactor.redact(this.#reply.said(live));
-    const send = (event: OutsideEvent, to?: string): Promise<boolean> => this.send(event, to);
-    this.#watch.attach(inspector, { head, recording, run: this.run, said, send, fork: plan.fork });
-    if (this.#isReleased) journal.release?.();
-    const durationMs = await this.#loop(live);
+    const live = (this.#live = new LiveRun(plan, { driven, journal, recording }));
+    this.#preparing = null;
+    this.#begun?.resolve(undefined);
+    if (plan.parksOn !== undefined) void plan.run.caughtUp?.then(() => setTimeout(() => live.park(), 0));
+    this.#watch.attach(inspector, { head, recording, run: this, fork: plan.fork });
+    if (this.#isReleased) live.release('released');
+    return live;
+  }
+
+  /** `durationMs`: null if it was let go. */
+  #resultAfter(durationMs: number | null): AnyResult {
+    const { runId, task } = this.#plan.run;
     const snapshot = this.#snapshot();
     if (durationMs === null) {
-      const reason = this.#isParked ? 'parked' : 'released';
-      const result = releasedResult({ ...plan, reason, durationMs: recording.elapsed }, this.#stopped);
+      const { letGo, stopped, recording } = this.#live ?? {};
+      const how = { reason: letGo ?? 'released', durationMs: recording?.elapsed ?? 0 };
+      const result = releasedResult({ runId, task, ...how }, stopped);
       // Nothing more comes; no resumed run counts this event.
       this.#readers.remark((reader) => reader.announce({ type: 'run.finished', result }, '', false));
       return result;
     }
-    const output = snapshot?.output ?? failedOutput(plan.task, snapshot && settledNow(snapshot), snapshot?.error);
-    return runResultOf(output, { runId: plan.runId, durationMs });
+    const output = snapshot?.output ?? failedOutput(task, snapshot && settledNow(snapshot), snapshot?.error);
+    return runResultOf(output, { runId, durationMs });
   }
 
-  #onNote(effect: Effect, note: JsonObject): void {
+  onStart({ name, request }: Effect): void {
+    countEffect();
+    this.#watch.started(name);
+    if (name === 'callLlm') this.#plan.onPrompt?.(promptOf(request));
+  }
+
+  onNote(effect: Effect, note: JsonObject): void {
     const redacted = (): JsonObject => this.#plan.redactor.redact(note);
     if (!isRecorded(note)) this.#watch.noted(() => ({ id: effect.id, note: redacted() }));
     this.#reply.take(effect, note, this.#live);
     this.#readers.remark((reader) => reader.note(effect, redacted()));
-  }
-
-  /** Drives the machine; returns how long the run took, in milliseconds, or null if it was released before its end. */
-  async #loop(live: Live): Promise<number | null> {
-    const { driven, journal, recording } = live;
-    const onStable = (): void => (this.#plan.replayed() ? undefined : this.#plan.onStable?.());
-    this.#readers.started();
-    driven.start();
-    try {
-      while (driven.isActive()) {
-        onStable();
-        const next = journal.next();
-        this.#park(live);
-        const entry = await next;
-        if (entry === null) break;
-        this.#readers.tell(entry, () => driven.deliver(entry));
-        this.#watch.moved();
-        this.#messages.settle();
-      }
-      onStable();
-    } catch (error) {
-      await this.#stop(live);
-      throw error;
-    }
-    if (driven.isActive()) {
-      await this.#stop(live);
-      return null;
-    }
-    const { elapsed } = recording;
-    const output = recordedOutput(driven.actor.getSnapshot().output);
-    recording.end(output);
-    await journal.end(output);
-    return elapsed;
-  }
-
-  async #stop({ driven, journal }: Live): Promise<void> {
-    this.#stopped = stoppedAt(this.#plan.runId, driven.actor);
-    driven.actor.stop();
-    await journal.abandon?.();
   }
 
   #snapshot(): SnapshotFrom<typeof agentMachine> | undefined {
@@ -224,7 +190,7 @@ class RunningRun {
   }
 
   async #answer(callId: string, event: OutsideEvent): Promise<boolean> {
-    await this.#plan.caughtUp;
+    await this.#plan.run.caughtUp;
     const path = this.#waiting(callId);
     return path === undefined ? false : this.send(event, path);
   }
@@ -235,66 +201,85 @@ class RunningRun {
 
   /** What is sent first comes first. Messages wait until the run has begun, and until what is played from a recording is over. */
   sendMessage(event: OutsideEvent): Promise<boolean> {
-    return this.#live === null || this.#plan.caughtUp !== undefined ? this.#sendLater(event) : this.send(event);
+    return this.#live === null || this.#plan.run.caughtUp !== undefined ? this.#sendLater(event) : this.send(event);
   }
 
   async #sendLater(event: OutsideEvent): Promise<boolean> {
-    if (this.#live === null) await Promise.race([this.#begun.promise, this.#ended.catch(() => undefined)]);
-    await this.#plan.caughtUp;
+    if (this.#live === null) await this.#untilBegun();
+    await this.#plan.run.caughtUp;
     return this.send(event);
   }
 
-  #handle(): AnyRun {
-    const { runId, logins } = this.#plan;
-    return runHandle({
-      runId,
-      done: this.#ended,
-      state: () => stateOf(this.#snapshot()),
-      isTyped: () => this.#snapshot()?.context.shown.output != null,
-      read: () => this.#readers.reader().log.read(),
-      release: () => this.#release(),
-      cancel: async (reason) => {
-        if (this.#live !== null) return this.send(this.#reply.cancelled(reason, this.#live));
-        if (this.#isOver) return false;
-        this.#cancelled ??= reason;
-        this.#preparing.abort();
-        return this.#plan.cancelled ?? true;
-      },
-      approve: async (callId, how) => logins?.approve(callId, how.args) ?? this.#answer(callId, approvalGiven(how)),
-      reject: async (callId, reason) =>
-        logins?.reject(callId) ?? this.#answer(callId, { type: 'approval.refused', reason }),
-      steer: (text, options) => this.#messages.steer(text, options),
-      queue: (input, options) => this.#messages.queue(input, options),
-      pending: () => {
-        const root = this.#live?.driven;
-        if (this.#isOver || root?.isActive() === false) return [];
-        return [...(root === undefined ? [] : pendingApprovals(runId, root.actor)), ...(logins?.list(runId) ?? [])];
-      },
-      recording: () => this.#live?.recording.text() ?? '',
-      transitions: () => [...this.#readers.reader().transitions],
-    });
+  #untilBegun(): Promise<unknown> {
+    this.#begun ??= Promise.withResolvers();
+    return Promise.race([this.#begun.promise, this.done.catch(() => undefined)]);
   }
 
-  get isLetGo(): boolean {
-    return this.#isReleased || this.#isParked;
+  state(): RunState {
+    return stateOf(this.#snapshot());
   }
 
-  /** Lets the run go when all that it waits for takes long; what it has started is written by then. */
-  #park({ driven, journal }: Live): void {
-    const { parksOn } = this.#plan;
-    if (parksOn === undefined || this.isLetGo || this.#isOver || journal.isIdle?.() !== true) return;
-    const open = driven.openEffects();
-    if (open.length === 0 || !driven.isActive() || !open.every(parksOn)) return;
-    this.#isParked = true;
-    journal.release?.();
+  isTyped(): boolean {
+    return this.#snapshot()?.context.shown.output != null;
   }
 
-  async #release(): Promise<boolean> {
-    if (this.#plan.resumable !== true || this.#isOver || this.#live?.driven.isActive() === false) return false;
+  read(): AsyncIterator<RunEvent, undefined> {
+    return this.#readers.reader().log.read();
+  }
+
+  async cancel(reason: string): Promise<boolean> {
+    if (this.#live !== null) return this.send(this.#reply.cancelled(reason, this.#live));
+    if (this.#isOver) return false;
+    this.#cancelled ??= reason;
+    this.#preparing?.abort();
+    return this.#plan.run.cancelled ?? true;
+  }
+
+  async approve(callId: string, how: ApprovalOptions): Promise<boolean> {
+    return this.#plan.logins?.approve(callId, how.args) ?? this.#answer(callId, approvalGiven(how));
+  }
+
+  async reject(callId: string, reason: string): Promise<boolean> {
+    return this.#plan.logins?.reject(callId) ?? this.#answer(callId, { type: 'approval.refused', reason });
+  }
+
+  steer(text: string, options: SteerOptions): Promise<Delivery> {
+    return this.#messages.steer(text, options);
+  }
+
+  queue(input: RunInput, options: QueueOptions): Promise<Delivery> {
+    return this.#messages.queue(input, options);
+  }
+
+  pending(): readonly PendingApproval[] {
+    if (this.isOver()) return [];
+    const root = this.#live?.driven.actor;
+    const calls = root === undefined ? [] : pendingApprovals(this.runId, root);
+    return [...calls, ...(this.#plan.logins?.list(this.runId) ?? [])];
+  }
+
+  recording(): string {
+    return this.#live?.recording.text() ?? '';
+  }
+
+  transitions(): readonly Transition[] {
+    return [...this.#readers.reader().transitions];
+  }
+
+  /** What its models have said of the replies that they are at. */
+  said(): ReturnType<ReplyUnderWay['said']> {
+    return this.#live === null ? [] : this.#plan.redactor.redact(this.#reply.said(this.#live));
+  }
+
+  isLetGo(): boolean {
+    return this.#isReleased || this.#live?.letGo === 'parked';
+  }
+
+  async release(): Promise<boolean> {
+    if (this.#plan.run.resumable !== true || this.isOver()) return false;
     this.#isReleased = true;
-    if (this.#live === null) await Promise.race([this.#begun.promise, this.#ended.catch(() => undefined)]);
-    if (this.#live?.journal.release === undefined) return false;
-    this.#live.journal.release();
-    return (await this.#ended.catch(() => null))?.status === 'waiting';
+    if (this.#live === null) await this.#untilBegun();
+    if (this.#live?.release('released') !== true) return false;
+    return (await this.done.catch(() => null))?.status === 'waiting';
   }
 }

@@ -184,9 +184,10 @@ export class OwnRegistry extends Tools implements ToolRegistry {
 
   /** Returns a function that stops listening. */
   onChange(listener: () => void): () => void {
-    const listeners = (this.listeners ??= new Set());
-    listeners.add(listener);
-    return () => void listeners.delete(listener);
+    this.listeners = [...this.listeners, listener];
+    return () => {
+      this.listeners = this.listeners.filter((one) => one !== listener);
+    };
   }
 
   execute(

@@ -36,11 +36,13 @@ interface ToolsOptions {
   readonly toolMs: number;
 }
 
+const NOTHING: readonly never[] = [];
+
 /** The tools and skills of a registry, in the order of their registration. */
 export class Tools {
   readonly entries = new Map<string, Entry>();
   ownSkills = NO_SKILLS;
-  listeners: Set<() => void> | null = null;
+  listeners: readonly (() => void)[] = NOTHING;
   /** Nothing is registered that would make this agent repair its own mistakes. */
   agent: Repairer | null = null;
   defaultPolicy: Policy;
@@ -198,7 +200,7 @@ export class Tools {
 
   #changed(): void {
     this.revision += 1;
-    for (const listener of this.listeners ?? []) listener();
+    for (const listener of this.listeners) listener();
   }
 }
 

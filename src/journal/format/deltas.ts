@@ -9,12 +9,13 @@ import { type Building, type Json, type JsonObject, isJsonObject, sameAtFirst, s
  * starting history, which is in the run's first line, becomes `{ "$history": n, "lead": [...], "add": [...] }`.
  */
 export function deltaWriter({ history }: { readonly history: readonly object[] }): (effect: Effect) => Json {
-  const last = new Map<string, Written>();
+  // Few names, so a list, which takes less memory than a map.
+  let last: readonly Written[] = [];
   return (effect) => {
     const { name, id, request } = effect;
     if (!isJsonObject(request)) return request;
-    const before = last.get(name);
-    last.set(name, new Written(id, request));
+    const before = last.find((one) => one.name === name);
+    last = [...last.filter((one) => one !== before), new Written(name, id, request)];
     const written: Building = {};
     for (const key of Object.keys(request)) {
       const value = request[key];
@@ -27,11 +28,13 @@ export function deltaWriter({ history }: { readonly history: readonly object[] }
 }
 
 class Written {
+  readonly name: string;
   readonly id: string;
   readonly request: JsonObject;
   #same: JsonObject | undefined;
 
-  constructor(id: string, request: JsonObject) {
+  constructor(name: string, id: string, request: JsonObject) {
+    this.name = name;
     this.id = id;
     this.request = request;
   }

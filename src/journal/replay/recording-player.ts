@@ -105,8 +105,7 @@ export class RecordingPlayer {
       },
       recorder: null,
       context: undefined,
-      onNote: () => undefined,
-      inspect: microstepReader(
+        inspect: microstepReader(
         () => true,
         (microstep) => {
           onMicrostep(microstep);

@@ -170,7 +170,6 @@ export function playRecording(recording: Recording, onMicrostep?: (microstep: Mi
     },
     recorder: null,
     context: undefined,
-    onNote: () => undefined,
     ...(onMicrostep === undefined ? {} : { inspect: microstepReader(() => true, onMicrostep) }),
   });
   driven.start();

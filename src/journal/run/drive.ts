@@ -5,16 +5,16 @@
  * I1 The machine receives one entry at a time, and is stable when `deliver` returns.
  * I2 Everything that it requests from outside is an effect with an id that follows from its actor's path alone.
  */
-import { type ActorOptions, type AnyActor, type AnyActorLogic, type InspectionEvent, createActor } from 'xstate';
+import { type AnyActor, type AnyActorLogic, type AnyActorRef, type InspectionEvent, createActor } from 'xstate';
 import { digest } from '../../json/digest.ts';
 import {
   type Effect,
-  EffectIo,
   type Entry,
   type Journal,
   type Outcome,
   type OutsideEvent,
   type Perform,
+  type PerformIo,
 } from '../../actors/journal.ts';
 import { type LeafHost, type LeafWork, NO_WORK, attachHost, findActor } from '../../actors/leaf.ts';
 import { NO_REDACTOR, type Redactor } from '../../actors/redactor.ts';
@@ -37,12 +37,17 @@ interface DriveOptions {
   readonly redactor?: Redactor;
   /** Gets XState's inspection events. Default: none are made. */
   readonly inspect?: (event: InspectionEvent) => void;
-  /** Notes of leaves, mainly tokens; nondeterministic, and mostly not recorded. */
-  readonly onNote: (effect: Effect, note: JsonObject) => void;
+  readonly observer?: DriveObserver;
   /** Records what a model streams, one note a second. Default false. */
   readonly recordTokens?: boolean | undefined;
+}
+
+/** Who is told what the leaves of a machine do. */
+export interface DriveObserver {
   /** Called for every effect that is started. */
-  readonly onStart?: (effect: Effect) => void;
+  onStart(effect: Effect): void;
+  /** Notes of leaves, mainly tokens; nondeterministic, and mostly not recorded. */
+  onNote(effect: Effect, note: JsonObject): void;
 }
 
 /** A machine that is being driven. */
@@ -63,28 +68,41 @@ export function drive(options: DriveOptions): Drive {
   return new DrivenMachine(options);
 }
 
-class DrivenMachine implements Drive {
+const NOTHING: readonly never[] = [];
+
+class DrivenMachine implements Drive, LeafHost {
   readonly actor: AnyActor;
+  readonly context: unknown;
+  readonly traceparent?: string;
+  readonly work: LeafWork;
+  readonly redactor: Redactor;
+  readonly started = new Map<AnyActorRef, string>();
+  readonly observer: DriveObserver | undefined;
   readonly #options: DriveOptions;
   readonly #ordinals = new Map<string, number>();
   readonly #settles = new Map<string, { readonly effect: Effect; readonly settle: (out: Outcome) => void }>();
-  readonly #timers = new Map<string, { readonly effect: Effect; readonly fire: () => void }>();
+  #timers: readonly { readonly effect: Effect; readonly fire: () => void }[] = NOTHING;
   /** What was opened since the machine moved last. */
-  readonly #fresh = new Map<string, Effect>();
+  #fresh: readonly Effect[] = NOTHING;
   #timerCount = 0;
 
   constructor(options: DriveOptions) {
-    const { logic, id, input, inspect } = options;
+    const { logic, id, input, inspect, context, traceparent, work = NO_WORK, redactor = NO_REDACTOR } = options;
     this.#options = options;
+    this.context = context;
+    if (traceparent !== undefined) this.traceparent = traceparent;
+    this.work = work;
+    this.redactor = redactor;
+    this.observer = options.observer;
     this.actor = createActor(logic, {
       id,
       input,
-      clock: this.#clock(),
+      clock: this,
       ...(inspect === undefined ? {} : { inspect }),
-      logger: () => undefined,
+      logger: ignore,
     });
-    attachHost(this.actor.system, this.#host());
-    this.actor.subscribe({ error: () => undefined });
+    attachHost(this.actor.system, this);
+    this.actor.subscribe(IGNORING);
   }
 
   isActive(): boolean {
@@ -102,7 +120,7 @@ class DrivenMachine implements Drive {
   }
 
   openEffects(): readonly Effect[] {
-    return [...this.#settles.values(), ...this.#timers.values()].map(({ effect }) => effect);
+    return [...this.#settles.values(), ...this.#timers].map(({ effect }) => effect);
   }
 
   start(): void {
@@ -116,62 +134,46 @@ class DrivenMachine implements Drive {
     this.#reportStarts();
   }
 
-  #clock(): NonNullable<ActorOptions<AnyActorLogic>['clock']> {
-    return {
-      setTimeout: (fire, ms) => {
-        const id = `timer#${++this.#timerCount}`;
-        const effect: Effect = { id, name: 'timer', effects: 'none', request: null, digest: digest(ms), key: id, ms };
-        this.#timers.set(id, { effect, fire: () => fire() });
-        this.#open(effect, never);
-        return id;
-      },
-      clearTimeout: (timerId) => {
-        if (this.#timers.has(timerId)) this.#close(timerId);
-      },
-    };
+  /** For XState, whose clock this is. */
+  setTimeout(fire: () => void, ms: number): string {
+    const id = `timer#${++this.#timerCount}`;
+    const effect: Effect = { id, name: 'timer', effects: 'none', request: null, digest: digest(ms), key: id, ms };
+    this.#timers = [...this.#timers, { effect, fire }];
+    this.#open(effect, never);
+    return id;
   }
 
-  #host(): LeafHost {
-    const { context, traceparent, work = NO_WORK, redactor = NO_REDACTOR } = this.#options;
-    return {
-      context,
-      ...(traceparent === undefined ? {} : { traceparent }),
-      work,
-      redactor,
-      started: new Map(),
-      ordinal: (path) => {
-        const next = (this.#ordinals.get(path) ?? 0) + 1;
-        this.#ordinals.set(path, next);
-        return next;
-      },
-      open: (effect, perform, settle) => {
-        this.#settles.set(effect.id, { effect, settle });
-        this.#open(effect, perform);
-      },
-      close: (effectId) => this.#close(effectId),
-    };
+  clearTimeout(timerId: string): void {
+    if (this.#timers.some(({ effect }) => effect.id === timerId)) this.close(timerId);
+  }
+
+  ordinal(path: string): number {
+    const next = (this.#ordinals.get(path) ?? 0) + 1;
+    this.#ordinals.set(path, next);
+    return next;
+  }
+
+  open(effect: Effect, perform: Perform, settle: (out: Outcome) => void): void {
+    this.#settles.set(effect.id, { effect, settle });
+    this.#open(effect, perform);
   }
 
   #open(effect: Effect, perform: Perform): void {
-    const { journal, onNote, recordTokens = false, redactor = NO_REDACTOR } = this.#options;
-    this.#fresh.set(effect.id, effect);
-    journal.open(effect, (io) => {
-      const record = (note: JsonObject): void => io.note(redactor.redact(note));
-      const streamed = recordTokens ? new StreamedText(record) : null;
-      const noted = (note: JsonObject): void => {
-        onNote(effect, note);
-        if (isRecorded(note)) record(note);
-        else streamed?.take(note);
-      };
-      const outcome = perform(new EffectIo(io.signal, noted, () => io.idempotencyKey));
-      return streamed === null ? outcome : outcome.finally(() => streamed.write());
-    });
+    this.#fresh = [...this.#fresh, effect];
+    this.#options.journal.open(effect, (io) => this.#perform(effect, perform, io));
   }
 
-  #close(effectId: string): void {
+  #perform(effect: Effect, perform: Perform, io: PerformIo): ReturnType<Perform> {
+    const noted = new NotedIo(io, effect, this);
+    if (this.#options.recordTokens !== true) return perform(noted);
+    const streamed = (noted.streamed = new StreamedText((note) => noted.record(note)));
+    return perform(noted).finally(() => streamed.write());
+  }
+
+  close(effectId: string): void {
     this.#settles.delete(effectId);
-    this.#timers.delete(effectId);
-    this.#fresh.delete(effectId);
+    this.#timers = this.#timers.filter(({ effect }) => effect.id !== effectId);
+    this.#fresh = this.#fresh.filter(({ id }) => id !== effectId);
     this.#options.journal.close(effectId);
   }
 
@@ -182,8 +184,8 @@ class DrivenMachine implements Drive {
       return;
     }
     if (entry.t === 'timer') {
-      const timer = this.#timers.get(entry.id);
-      this.#timers.delete(entry.id);
+      const timer = this.#timers.find(({ effect }) => effect.id === entry.id);
+      this.#timers = this.#timers.filter((one) => one !== timer);
       return timer?.fire();
     }
     const open = this.#settles.get(entry.id);
@@ -192,16 +194,46 @@ class DrivenMachine implements Drive {
   }
 
   #reportStarts(): void {
-    const { recorder, onStart } = this.#options;
-    for (const effect of this.#fresh.values()) {
+    const { recorder } = this.#options;
+    for (const effect of this.#fresh) {
       recorder?.start(effect);
-      onStart?.(effect);
+      this.observer?.onStart(effect);
     }
-    this.#fresh.clear();
+    this.#fresh = NOTHING;
   }
 
   #target(to: string | undefined) {
     return to === undefined ? this.actor : findActor(this.actor, to);
+  }
+}
+
+/** What the work of an effect gets: what it remarks is told to the observer, and some of it recorded. */
+class NotedIo implements PerformIo {
+  readonly signal: AbortSignal;
+  streamed: StreamedText | null = null;
+  readonly #io: PerformIo;
+  readonly #effect: Effect;
+  readonly #of: Pick<DrivenMachine, 'observer' | 'redactor'>;
+
+  constructor(io: PerformIo, effect: Effect, of: Pick<DrivenMachine, 'observer' | 'redactor'>) {
+    this.signal = io.signal;
+    this.#io = io;
+    this.#effect = effect;
+    this.#of = of;
+  }
+
+  get idempotencyKey(): string {
+    return this.#io.idempotencyKey;
+  }
+
+  note(note: JsonObject): void {
+    this.#of.observer?.onNote(this.#effect, note);
+    if (isRecorded(note)) this.record(note);
+    else this.streamed?.take(note);
+  }
+
+  record(note: JsonObject): void {
+    this.#io.note(this.#of.redactor.redact(note));
   }
 }
 
@@ -240,6 +272,11 @@ function canTake(snapshot: object, event: OutsideEvent): boolean {
   const can: unknown = Reflect.get(snapshot, 'can');
   return typeof can === 'function' && Reflect.apply(can, snapshot, [event]) === true;
 }
+
+const ignore = (): undefined => undefined;
+
+/** Without one, XState would throw the error of a machine at the process. */
+const IGNORING = { error: ignore };
 
 const never = (): Promise<Outcome> => new Promise<Outcome>(() => undefined);
 

@@ -10,7 +10,7 @@ const driven = new WeakMap<object, Map<string, DrivenRun>>();
 
 /** Lets others in this process find a run by its journal and id, until what this gives is called. */
 export function noteDriven(journal: object | undefined, run: DrivenRun): () => void {
-  if (journal === undefined) return () => undefined;
+  if (journal === undefined) return nothing;
   const runs = driven.get(journal) ?? new Map<string, DrivenRun>();
   driven.set(journal, runs);
   runs.set(run.runId, run);
@@ -18,6 +18,8 @@ export function noteDriven(journal: object | undefined, run: DrivenRun): () => v
     if (runs.get(run.runId) === run) runs.delete(run.runId);
   };
 }
+
+const nothing = (): void => undefined;
 
 /** A run that this process drives; null for one that is over, parked, or driven elsewhere. */
 export function drivenRun(journal: object, runId: string): DrivenRun | null {

@@ -9,13 +9,15 @@
  * I5 What was sent is always settled: true once it is written, false if it can no longer be taken, and rejected with
  *    the cause if the journal cannot write.
  */
-import { LONGEST_TIMEOUT } from '../../actors/deadline.ts';
-import { type Effect, EffectIo, type Entry, type OutsideEvent, type Perform } from '../../actors/journal.ts';
+import { startTimer } from '../../actors/deadline.ts';
+import type { Effect, Entry, OutsideEvent, Perform, PerformIo } from '../../actors/journal.ts';
 import type { Json, JsonObject } from '../../json/json.ts';
 import { deltaWriter } from '../format/deltas.ts';
 import { type RecordLine, entryRecord, startRecord } from '../format/record.ts';
 import { noteWritten } from './driven-runs.ts';
 import type { CarriedEffect, RunHead, RunJournal, Sink } from './run-journal.ts';
+
+const NOTHING: readonly never[] = [];
 
 interface Waiting {
   readonly entry: Entry;
@@ -23,7 +25,7 @@ interface Waiting {
   readonly asked?: PromiseWithResolvers<boolean>;
 }
 
-/** The journal of a run that happens now. Without a sink it orders and remembers nothing. */
+/** The journal of a run that happens now. Without a sink it orders, and remembers nothing. */
 export function liveJournal(run: RunHead, sink: Sink | null): RunJournal {
   const live = new LiveJournal(run, sink);
   // Own properties: other journals are made from this one by spreading it.
@@ -40,13 +42,15 @@ export function liveJournal(run: RunHead, sink: Sink | null): RunJournal {
   };
 }
 
-class LiveJournal {
+/** The journal of a run that happens now. Without a sink it orders, and remembers nothing. */
+export class LiveJournal implements RunJournal {
   readonly #run: RunHead;
   readonly #sink: Sink | null;
   readonly #began: number;
-  readonly #write: (effect: Effect) => Json;
+  /** Set if there is a sink. */
+  readonly #write: ((effect: Effect) => Json) | null;
   /** Opened since the last macrostep was written. */
-  readonly #fresh = new Map<string, CarriedEffect>();
+  #fresh: readonly CarriedEffect[] = NOTHING;
   /** Written, and to be launched. */
   readonly #starts: CarriedEffect[];
   readonly #running = new Map<string, AbortController>();
@@ -63,7 +67,7 @@ class LiveJournal {
     this.#run = run;
     this.#sink = sink;
     this.#began = performance.now() - (carried?.at ?? 0);
-    this.#write = carried?.write ?? deltaWriter(head);
+    this.#write = sink === null ? null : (carried?.write ?? deltaWriter(head));
     this.#starts = [...(carried?.open ?? [])];
     sink?.onDoubt?.(() => {
       this.#isDoubted = true;
@@ -71,7 +75,7 @@ class LiveJournal {
     });
     for (const id of carried?.overdue ?? []) {
       this.#running.set(id, new AbortController());
-      this.#put({ entry: { t: 'timer', id } });
+      this.put({ t: 'timer', id });
     }
   }
 
@@ -80,11 +84,15 @@ class LiveJournal {
   }
 
   open(effect: Effect, perform: Perform, fired?: Promise<unknown>): void {
-    this.#fresh.set(effect.id, fired === undefined ? { effect, perform } : { effect, perform, fired });
+    this.#fresh = [...this.#fresh, fired === undefined ? { effect, perform } : { effect, perform, fired }];
   }
 
   close(id: string): void {
-    if (this.#fresh.delete(id)) return;
+    const fresh = this.#fresh.filter(({ effect }) => effect.id !== id);
+    if (fresh.length < this.#fresh.length) {
+      this.#fresh = fresh;
+      return;
+    }
     const index = this.#starts.findIndex(({ effect }) => effect.id === id);
     if (index !== -1) this.#starts.splice(index, 1);
     this.#running.get(id)?.abort(new Error('It is no longer needed: its state was left.'));
@@ -166,6 +174,11 @@ class LiveJournal {
     }
   }
 
+  /** What has happened, to be written and delivered in its turn. */
+  put(entry: Entry): void {
+    this.#put({ entry });
+  }
+
   #put(waiting: Waiting): void {
     this.#queue.push(waiting);
     this.#wake?.();
@@ -173,29 +186,30 @@ class LiveJournal {
   }
 
   #launch({ effect, perform, leftMs, fired }: CarriedEffect): void {
+    const { id, ms } = effect;
     const controller = new AbortController();
-    const { runId } = this.#run.head;
-    const put = (waiting: Waiting): void => this.#put(waiting);
-    this.#running.set(effect.id, controller);
+    this.#running.set(id, controller);
     void fired?.then(() => {
       controller.abort();
-      put({ entry: { t: 'timer', id: effect.id } });
+      this.put({ t: 'timer', id });
     });
-    if (effect.ms !== undefined) return startTimer(effect.id, leftMs ?? effect.ms, controller.signal, put);
-    const note = (said: JsonObject): void => put({ entry: { t: 'note', id: effect.id, note: said } });
-    void perform(new EffectIo(controller.signal, note, () => `${runId}:${effect.key}`)).then((out) =>
-      put({ entry: { t: 'outcome', id: effect.id, out } }),
-    );
+    if (ms !== undefined) return startTimer(leftMs ?? ms, controller.signal, () => this.put({ t: 'timer', id }));
+    void perform(new LaunchedIo(controller.signal, effect, this)).then((out) => this.put({ t: 'outcome', id, out }));
+  }
+
+  keyOf({ key }: Effect): string {
+    return `${this.#run.head.runId}:${key}`;
   }
 
   #writeStarts(): void | Promise<void> {
-    if (this.#fresh.size === 0 && this.#begun) return undefined;
-    const opened = [...this.#fresh.values()];
-    this.#fresh.clear();
+    if (this.#fresh.length === 0 && this.#begun) return undefined;
+    const opened = this.#fresh;
+    this.#fresh = NOTHING;
     this.#starts.push(...opened);
-    if (this.#sink === null) return undefined;
+    const write = this.#write;
+    if (write === null) return undefined;
     const records = opened.map(({ effect }) =>
-      startRecord(effect, this.at(), effect.ms === undefined ? this.#write(effect) : null),
+      startRecord(effect, this.at(), effect.ms === undefined ? write(effect) : null),
     );
     return this.#append([...this.#firstRecords(), ...records]);
   }
@@ -261,15 +275,23 @@ class LiveJournal {
   }
 }
 
-/** Node fires longer delays at once, so they are chained. */
-function startTimer(id: string, ms: number, signal: AbortSignal, put: (waiting: Waiting) => void): void {
-  let left = ms;
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const arm = (): void => {
-    const part = Math.min(left, LONGEST_TIMEOUT);
-    left -= part;
-    timer = setTimeout(() => (left > 0 ? arm() : put({ entry: { t: 'timer', id } })), part);
-  };
-  arm();
-  signal.addEventListener('abort', () => clearTimeout(timer), { once: true });
+/** What the work of an effect gets. */
+class LaunchedIo implements PerformIo {
+  readonly signal: AbortSignal;
+  readonly #effect: Effect;
+  readonly #journal: LiveJournal;
+
+  constructor(signal: AbortSignal, effect: Effect, journal: LiveJournal) {
+    this.signal = signal;
+    this.#effect = effect;
+    this.#journal = journal;
+  }
+
+  get idempotencyKey(): string {
+    return this.#journal.keyOf(this.#effect);
+  }
+
+  note(note: JsonObject): void {
+    this.#journal.put({ t: 'note', id: this.#effect.id, note });
+  }
 }

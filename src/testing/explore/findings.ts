@@ -143,7 +143,6 @@ function pathRecording(
     work: explored.work,
     recorder: recording,
     context: undefined,
-    onNote: () => undefined,
     inspect: guard.inspect,
     journal: IDLE_JOURNAL,
   });
@@ -209,7 +208,6 @@ export function playBack(recording: string, machine: AnyStateMachine): PlayedBac
     journal,
     recorder: null,
     context: undefined,
-    onNote: () => undefined,
     inspect: (inspected) => {
       guard.inspect(inspected);
       readMicrostep(inspected);

@@ -98,7 +98,6 @@ async function describedBy(machine: AnyStateMachine): Promise<AgentSetup | null>
     recorder: null,
     context: undefined,
     inspect: () => undefined,
-    onNote: () => undefined,
     journal: {
       ...IDLE_JOURNAL,
       open: (effect: Effect, perform) => {

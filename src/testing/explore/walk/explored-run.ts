@@ -49,8 +49,7 @@ export function exploredRun(explored: ExploredMachine) {
     work: explored.work,
     recorder: null,
     context: undefined,
-    onNote: () => undefined,
-    onStart: (effect) => void story.push({ kind: 'started', effect }),
+    observer: { onStart: (effect) => void story.push({ kind: 'started', effect }), onNote: () => undefined },
     inspect: (inspected) => {
       guard.inspect(inspected);
       if (inspected.type === '@xstate.microstep') for (const taken of inspected._transitions) edges.add(edgeOf(taken));
