@@ -38,8 +38,9 @@ export function setOwn(target: Building, key: string, value: Json): void {
 
 const encoder = new TextEncoder();
 
-/** How many bytes a text has in UTF-8. */
-export const utf8Bytes = (text: string): number => encoder.encode(text).length;
+/** How many bytes a text has in UTF-8. Most texts are short and ASCII: to encode them takes far longer than to look. */
+export const utf8Bytes = (text: string): number =>
+  /[\u0080-\uffff]/.test(text) ? encoder.encode(text).length : text.length;
 
 /** The value of a JSON text; undefined for any other text. */
 export function parsedText(text: string): Json | undefined {

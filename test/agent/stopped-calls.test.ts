@@ -56,3 +56,25 @@ test('a step of a plan that waited for a person is among those that were not run
   const [report] = toolResults(await cancelledWhenAsked(agent.run('Go')));
   expect(JSON.parse(String(report))).toMatchObject({ steps: [], not_run: ['pay', 'ship'] });
 });
+
+test.each(['at once', 'later'])(
+  'the result of a call that was over when one beside it threw %s is kept',
+  async (when) => {
+    const paid = fakeTool('pay', ['paid']);
+    const broken = fakeTool(
+      'ship',
+      [
+        () => {
+          if (when === 'at once') throw new Error('no ship');
+          return Promise.reject(new Error('no ship'));
+        },
+      ],
+      { onError: { executionError: recover.throwException('stop it all') } },
+    );
+    const model = scriptedModel([calls(['pay'], ['ship'])]);
+    const run = createAgent({ model, tools: [paid, broken], silent: true }).run('Go');
+    const result = await run;
+    expect(result).toMatchObject({ reason: 'thrown', toolsUsed: ['pay', 'ship'] });
+    expect(toolResults(result)[0]).toBe(JSON.stringify({ status: 'success', data: 'paid' }));
+  },
+);

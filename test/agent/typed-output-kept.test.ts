@@ -80,6 +80,7 @@ describe('a recording', () => {
     expect(timed(await run)).toEqual(result);
     expect(run.transitions()).toEqual(moves);
     expect(asked).toBe(0);
+    expect(timeless(run.recording())).toBe(timeless(recording));
     expect(await replay(recording, agent).orThrow()).toEqual(DUNE);
   });
 

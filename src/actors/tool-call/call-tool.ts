@@ -134,6 +134,7 @@ async function work(ports: CallToolPorts, input: CallToolInput, call: UnderWay):
     if (isError(value)) throw value;
     return value;
   } catch (thrown) {
+    await Promise.resolve(); // What throws before it awaits must not overtake the results of calls before it.
     const { name, message, code } = describeThrown(thrown);
     const retryAfterMs = retryHint(thrown, Date.now());
     throw failure('execution', name, message, {

@@ -101,12 +101,14 @@ export function replaySetup(recorded: AgentSetup, core: AgentCore, policies: Pol
 function replayOwn<TSetup extends RunRecord | AgentSetup>(recorded: TSetup, core: AgentCore, policies: Policies) {
   const { instructions = '', systemPrompt } = core.options;
   const { output, ...rest } = recorded;
+  const now = replayedOutput(output, core);
   return {
-    ...rest,
+    // With its keys where they stand in the recording: a replay's own recording is the same text.
+    ...(now.output === undefined ? rest : recorded),
     instructions: typeof instructions === 'string' ? instructions : '',
     promptByCode: typeof instructions === 'function' || systemPrompt !== undefined,
     toolset: replayToolset(recorded.toolset, core, policies),
-    ...replayedOutput(output, core),
+    ...now,
   };
 }
 
