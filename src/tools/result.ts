@@ -106,10 +106,10 @@ interface Media {
   readonly base64: string;
 }
 
-/** What stands as base64 in a part of the forms that MCP has, or with the `mediaType` of a run's input; null for all others. */
+/** What stands as base64 in a part of the forms that MCP has; null for all others. */
 function mediaOf(part: Json): Media | null {
   if (!isJsonObject(part)) return null;
-  const { type, mediaType, mimeType = mediaType, data, blob } = part;
+  const { type, mimeType, data, blob } = part;
   const base64 = type === 'resource' ? blob : type === 'image' || type === 'audio' ? data : null;
   return typeof base64 === 'string' ? { mimeType: typeof mimeType === 'string' ? mimeType : '', base64 } : null;
 }

@@ -273,13 +273,3 @@ describe('images that wait for the next run', () => {
     await run;
   });
 });
-
-test.each(['mimeType', 'mediaType'])(
-  "an image in a tool's result reaches the model, its type given as %s",
-  async (key) => {
-    const photo = fakeTool('photo', [[{ type: 'image', data: PNG.toString('base64'), [key]: 'image/png' }]]);
-    const model = seeing({ content: '', toolCalls: [{ name: 'photo', arguments: {} }] }, 'A cat.');
-    await createAgent({ model, tools: [photo], silent: true }).run('Look');
-    expect(model.requests[1]?.messages.at(-1)?.content).toContainEqual({ type: 'image', url: URL_OF_PNG });
-  },
-);
