@@ -38,8 +38,17 @@ export function setOwn(target: Building, key: string, value: Json): void {
 
 const encoder = new TextEncoder();
 
-/** How many bytes a text has in UTF-8. */
-export const utf8Bytes = (text: string): number => encoder.encode(text).length;
+/** How many bytes a text has in UTF-8. A large result has many short texts, and to encode one costs more than to count. */
+export function utf8Bytes(text: string): number {
+  if (text.length > 100) return encoder.encode(text).length;
+  let bytes = text.length;
+  for (let at = 0; at < text.length; at++) {
+    const unit = text.charCodeAt(at);
+    if (unit > 0xd7ff) return encoder.encode(text).length;
+    if (unit > 0x7f) bytes += unit > 0x7ff ? 2 : 1;
+  }
+  return bytes;
+}
 
 /** The value of a JSON text; undefined for any other text. */
 export function parsedText(text: string): Json | undefined {
