@@ -310,6 +310,20 @@ describe('a trace', () => {
     expect(JSON.stringify(trace)).toContain('"ticket":5');
   });
 
+  test.each([
+    ['../../clerk', '..-..-clerk'],
+    ['shop/clerk', 'shop-clerk'],
+    [String.raw`C:\shop\clerk`, 'C-shop-clerk'],
+    ['Clerk no. 2 (günstig)', 'Clerk no. 2 (günstig)'],
+  ])('stands in outputDir whatever the agent is called: %s', async (name, written) => {
+    const parent = await mkdtemp(join(tmpdir(), 'agent-trace-'));
+    onTestFinished(() => rm(parent, { recursive: true, force: true }));
+    const run = make(['One.'], { name, trace: true, outputDir: join(parent, 'in', 'out') }).run('Go');
+    const { runId } = await run;
+    const files = await readdir(parent, { recursive: true });
+    expect(files.toSorted()).toEqual(['in', join('in', 'out'), join('in', 'out', `${written}-${runId}.trace.json`)]);
+  });
+
   test('that cannot be written is no failure of the run', async () => {
     const warned = nextWarning();
     // A file stands where the trace's folder would have to be.

@@ -248,7 +248,9 @@ async function writeTrace(
 ): Promise<void> {
   const asked = run.trace ?? core.options.trace ?? false;
   if (asked === false) return;
-  const path = typeof asked === 'string' ? asked : `${core.options.outputDir ?? '.'}/${core.name}-${runId}.trace.json`;
+  // A name with a slash would be a path, and one such as a user's own name could lead out of the folder.
+  const file = `${core.name.replaceAll(/[\\/:*?"<>|]+/g, '-')}-${runId}.trace.json`;
+  const path = typeof asked === 'string' ? asked : `${core.options.outputDir ?? '.'}/${file}`;
   const lines: unknown[] = recording()
     .split('\n')
     .filter(Boolean)
