@@ -220,7 +220,8 @@ class RunIo implements LeafIo {
 
   constructor(io: PerformIo, host: LeafHost | undefined, id: string) {
     this.signal = io.signal;
-    this.note = (note) => io.note(note);
+    // Made elsewhere: V8 makes a function that is assigned where it is made in its old generation, where it keeps the run.
+    this.note = noteIn(io);
     this.#io = io;
     this.id = id;
     this.context = host?.context;
@@ -230,6 +231,10 @@ class RunIo implements LeafIo {
   get idempotencyKey(): string {
     return this.#io.idempotencyKey;
   }
+}
+
+function noteIn(io: PerformIo): PerformIo['note'] {
+  return (note) => io.note(note);
 }
 
 /** The input with its secrets; a mark that cannot be resolved is never passed on. */

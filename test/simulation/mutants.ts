@@ -25,7 +25,7 @@ const FILE = 'security/permissions-file.ts';
 /** The changes, by the part that they break. */
 export const SOURCE_MUTANTS: readonly SourceMutant[] = [
   // The live journal.
-  change(LIVE, 'if (this.#fresh.delete(id)) return;'),
+  change(LIVE, 'if (fresh.length < this.#fresh.length) {', 'if (id === "") {'),
   change(LIVE, "this.#running.get(id)?.abort(new Error('It is no longer needed: its state was left.'));"),
   change(
     LIVE,
@@ -45,31 +45,27 @@ export const SOURCE_MUTANTS: readonly SourceMutant[] = [
     'const written = this.#ended ? undefined : this.#writeStarts();\n      if (written !== undefined) await written;',
     'if (!this.#ended) void this.#writeStarts();',
   ),
-  change(LIVE, 'this.#fresh.clear();\n'),
+  change(LIVE, 'this.#fresh = NOTHING;\n'),
   change(LIVE, "await this.#append([{ t: 'end', at: this.at(), output }]);"),
   change(LIVE, 'this.#begun = true;\n'),
   change(LIVE, 'for (const start of this.#starts.splice(0))', 'for (const start of this.#starts.slice(0))'),
   change(LIVE, 'if (this.#ended) return Promise.resolve(false);'),
-  change(LIVE, "signal.addEventListener('abort', () => clearTimeout(timer), { once: true });"),
+  change('actors/deadline.ts', "signal.addEventListener('abort', () => clearTimeout(timer), { once: true });"),
   change(LIVE, 'this.#queue.push(waiting);', 'this.#queue.unshift(waiting);'),
-  change(LIVE, 'leftMs ?? effect.ms', 'effect.ms'),
+  change(LIVE, 'leftMs ?? ms', 'ms'),
   // The driver.
   change(DRIVE, 'this.#options.journal.close(effectId);'),
   change(DRIVE, 'this.#ordinals.set(path, next);'),
-  change(DRIVE, 'if (this.#timers.has(timerId)) this.#close(timerId);'),
+  change(DRIVE, 'if (this.#timers.some(({ effect }) => effect.id === timerId)) this.close(timerId);'),
   change(DRIVE, 'this.#target(entry.to)?.send(entry.event);', 'this.actor.send(entry.event);'),
   change(DRIVE, 'return timer?.fire();', 'return;'),
   // Leaves.
-  change(
-    LEAF,
-    'redactor.redact(await settled(() => work(given(), new RunIo(io, host, effect.id)), yieldsJson))',
-    'settled(() => work(given(), new RunIo(io, host, effect.id)), yieldsJson)',
-  ),
+  change(LEAF, 'return redactor.redact(out);', 'return out;'),
   change(LEAF, 'host?.close(open);', 'void open;'),
-  change(LEAF, 'return { ok: false, error: toLeafError(thrown) };', 'return { ok: true, value: null };'),
+  change(LEAF, 'out = { ok: false, error: toLeafError(thrown) };', 'out = { ok: true, value: null };'),
   change(LEAF, "effects: typeof effects === 'function' ? effects(input) : effects,", "effects: 'none',"),
   change('actors/journal.ts', "return `${id.slice(0, id.lastIndexOf('#'))}@${digest}`;", 'return digest;'),
-  change(LEAF, '(keeps ? input : revealed(redactor, name, input))', 'input'),
+  change(LEAF, 'keeps ? input : revealed(redactor, name, input)', 'input'),
   change(LEAF, 'if (json.ok) return json;', 'if (json.ok) return { ok: true, value: null };'),
   // Resume.
   change(CONTINUED, "effect.effects === 'once' ? always(unknownOutcome(effect)) : perform", 'perform'),

@@ -105,7 +105,7 @@ export class RecordingPlayer {
       },
       recorder: null,
       context: undefined,
-        inspect: microstepReader(
+      inspect: microstepReader(
         () => true,
         (microstep) => {
           onMicrostep(microstep);
