@@ -50,6 +50,14 @@ export interface PerformIo {
   readonly note: (note: JsonObject) => void;
 }
 
+/**
+ * The remarks of an effect as a function that can be handed on. Made here and not where it is assigned to a property: there V8
+ * makes a function in its old generation, where it keeps the whole run until the next full collection.
+ */
+export function noteIn(io: PerformIo): PerformIo['note'] {
+  return (note) => io.note(note);
+}
+
 /** The scope of one effect. Its key, which needs the digest of the request, is computed on first use. */
 export class EffectIo implements PerformIo {
   readonly signal: AbortSignal;

@@ -10,7 +10,7 @@ import type { ActorLogic, ActorRef, AnyActorRef, EventObject, PromiseActorLogic,
 import { type Json, deepFreeze, isJsonObject } from '../json/json.ts';
 import type { Effects } from '../tools/spec.ts';
 import { digest } from '../json/digest.ts';
-import { effectKey, performDirectly, runName, unknownOutcome } from './journal.ts';
+import { effectKey, noteIn, performDirectly, runName, unknownOutcome } from './journal.ts';
 import type { Effect, LeafError, Outcome, Perform, PerformIo } from './journal.ts';
 import { describeThrown, toJson } from '../json/to-json.ts';
 import { NO_REDACTOR, type Redactor } from './redactor.ts';
@@ -153,10 +153,10 @@ export function leaf<TInput, TOutput>(
       };
       const settle = (out: Outcome): void => self.send({ type: 'leaf.settled', out });
       if (host === undefined) {
-        const isRestored = snapshot.of !== undefined;
         const run = runOf(self);
         runName(run, snapshot.of);
         const lost: Perform = async () => unknownOutcome(effect);
+        const isRestored = snapshot.of !== undefined;
         const own = { effect, perform: isRestored && effect.effects === 'once' ? lost : perform, settle };
         return void direct.set(self, performDirectly(run, own));
       }
@@ -220,7 +220,6 @@ class RunIo implements LeafIo {
 
   constructor(io: PerformIo, host: LeafHost | undefined, id: string) {
     this.signal = io.signal;
-    // Made elsewhere: V8 makes a function that is assigned where it is made in its old generation, where it keeps the run.
     this.note = noteIn(io);
     this.#io = io;
     this.id = id;
@@ -233,10 +232,6 @@ class RunIo implements LeafIo {
   }
 }
 
-function noteIn(io: PerformIo): PerformIo['note'] {
-  return (note) => io.note(note);
-}
-
 /** The input with its secrets; a mark that cannot be resolved is never passed on. */
 function revealed<T>(redactor: Redactor, name: string, input: T): T {
   const lost = redactor.lostMark(input);
@@ -246,8 +241,7 @@ function revealed<T>(redactor: Redactor, name: string, input: T): T {
 }
 
 function outcomeOf(value: unknown, isJson: boolean): Outcome {
-  if (isJson) return { ok: true, value: value as Json };
-  const json = toJson(value);
+  const json = isJson ? { ok: true as const, value: value as Json } : toJson(value);
   if (json.ok) return json;
   return { ok: false, error: { code: 'not-json', message: `The result is not usable: ${json.reason}.` } };
 }

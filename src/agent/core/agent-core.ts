@@ -5,7 +5,7 @@ import type { LeafWork } from '../../actors/leaf.ts';
 import type { OwnRedactor } from '../../actors/redactor.ts';
 import type { Recording } from '../../journal/format/recording.ts';
 import type { JournalStore } from '../../journal/run/run-journal.ts';
-import { LiveJournal, liveJournal } from '../../journal/run/live-journal.ts';
+import { LiveJournal } from '../../journal/run/live-journal.ts';
 import type { EscalationError } from '../../json/errors.ts';
 import {
   type AgentSettings,
@@ -178,10 +178,7 @@ export class AgentCore extends Configured implements AgentPorts {
 }
 
 /** Without a journal from the caller, a run is kept only by its own handle, as long as that is referenced. */
-const RUN_ONLY: JournalStore = {
-  // A run that continues another has a journal that is made from this one by spreading it.
-  open: (run) => (run.carried === undefined ? new LiveJournal(run, null) : liveJournal(run, null)),
-};
+const RUN_ONLY: JournalStore = { open: (run) => new LiveJournal(run, null) };
 
 /** Where the names and objects of verdicts are looked up. */
 interface Known {

@@ -3,7 +3,7 @@ import type { Configured } from './configured.ts';
 import { type OwnRedactor, createRedactor } from '../../actors/redactor.ts';
 import type { RunRecord } from '../../journal/format/record.ts';
 import type { Recording } from '../../journal/format/recording.ts';
-import type { JournalStore, RunJournal, RunSecrets } from '../../journal/run/run-journal.ts';
+import { type JournalStore, type RunJournal, type RunSecrets, journalOver } from '../../journal/run/run-journal.ts';
 import { secretsOf } from '../../models/endpoint/endpoint.ts';
 import type { McpBinding } from '../servers/mcp-binding.ts';
 import { serverSecrets } from '../../mcp/config/environment-variables.ts';
@@ -155,10 +155,9 @@ export class KeptSecrets {
 
   /** Begins before the first work of a run: its beginning is written by then. */
   atFirstWork(journal: RunJournal): RunJournal {
-    return {
-      ...journal,
+    return journalOver(journal, {
       open: (effect, perform, fired) => journal.open(effect, (io) => (this.begin(), perform(io)), fired),
-    };
+    });
   }
 
   #keep(marks: Readonly<Record<string, string>>): void {

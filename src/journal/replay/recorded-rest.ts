@@ -1,7 +1,7 @@
 import type { Effect, Outcome, OutsideEvent, Perform } from '../../actors/journal.ts';
 import { outcomesOf } from '../format/cut-recording.ts';
 import type { EventRecord, RecordLine, StartRecord } from '../format/record.ts';
-import type { Carried, RunHead, RunJournal } from '../run/run-journal.ts';
+import { type Carried, type RunHead, type RunJournal, journalOver } from '../run/run-journal.ts';
 
 interface Rest {
   readonly lines: readonly RecordLine[];
@@ -24,8 +24,7 @@ export function recordedRest(opened: (carried: Carried) => RunJournal, rest: Res
     return { ...one, perform: recorded.performed(effect, perform, effect), fired: recorded.fired(effect, effect) };
   });
   const journal = opened({ ...rest.carried, open });
-  return {
-    ...journal,
+  return journalOver(journal, {
     open: (effect, perform) => {
       const start = recorded.startOf(effect);
       journal.open(effect, recorded.performed(effect, perform, start), recorded.fired(effect, start));
@@ -37,7 +36,7 @@ export function recordedRest(opened: (carried: Carried) => RunJournal, rest: Res
       if (entry?.t === 'outcome' || entry?.t === 'timer') recorded.forgotten(entry.id);
       return entry;
     },
-  };
+  });
 }
 
 type OwnEvent = EventRecord & { readonly order: number };

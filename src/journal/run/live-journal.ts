@@ -15,7 +15,7 @@ import type { Json, JsonObject } from '../../json/json.ts';
 import { deltaWriter } from '../format/deltas.ts';
 import { type RecordLine, entryRecord, startRecord } from '../format/record.ts';
 import { noteWritten } from './driven-runs.ts';
-import type { CarriedEffect, RunHead, RunJournal, Sink } from './run-journal.ts';
+import { type CarriedEffect, type RunHead, type RunJournal, type Sink, journalOver } from './run-journal.ts';
 
 const NOTHING: readonly never[] = [];
 
@@ -27,19 +27,8 @@ interface Waiting {
 
 /** The journal of a run that happens now. Without a sink it orders, and remembers nothing. */
 export function liveJournal(run: RunHead, sink: Sink | null): RunJournal {
-  const live = new LiveJournal(run, sink);
   // Own properties: other journals are made from this one by spreading it.
-  return {
-    open: (effect, perform, fired) => live.open(effect, perform, fired),
-    close: (id) => live.close(id),
-    next: () => live.next(),
-    send: (event, to) => live.send(event, to),
-    end: (output) => live.end(output),
-    at: () => live.at(),
-    isIdle: () => live.isIdle(),
-    release: () => live.release(),
-    abandon: () => live.abandon(),
-  };
+  return journalOver(new LiveJournal(run, sink), {});
 }
 
 /** The journal of a run that happens now. Without a sink it orders, and remembers nothing. */

@@ -26,6 +26,25 @@ export interface RunJournal extends Journal {
   release?(): void;
 }
 
+/**
+ * A journal that does some things in a way of its own, and all else as another. That one may be an object of a class, whose
+ * methods are lost by spreading it.
+ */
+export function journalOver(journal: RunJournal, own: Partial<RunJournal>): RunJournal {
+  return {
+    open: (effect, perform, fired) => journal.open(effect, perform, fired),
+    close: (id) => journal.close(id),
+    next: () => journal.next(),
+    send: (event, to) => journal.send(event, to),
+    end: (output) => journal.end(output),
+    ...(journal.at === undefined ? {} : { at: () => journal.at?.() ?? 0 }),
+    ...(journal.isIdle === undefined ? {} : { isIdle: () => journal.isIdle?.() === true }),
+    ...(journal.release === undefined ? {} : { release: () => journal.release?.() }),
+    ...(journal.abandon === undefined ? {} : { abandon: async () => journal.abandon?.() }),
+    ...own,
+  };
+}
+
 /** What a journal receives about the run that it keeps. */
 export interface RunHead {
   readonly head: RunRecord;
