@@ -58,6 +58,7 @@ const LEAVES = {
     }),
 };
 
+/** The models of an agent and of all agents below it. */
 class ModelsBelow implements CallLlmPorts {
   readonly #root: AgentPorts;
 
