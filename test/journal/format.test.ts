@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Effect } from '../../src/actors/journal.ts';
 import { createAgent } from '../../src/agent/create-agent.ts';
-import { blobReader, lineWriter } from '../../src/journal/format/blobs.ts';
+import { LARGE, blobReader, lineWriter } from '../../src/journal/format/blobs.ts';
 import { withSum } from '../../src/journal/format/checksums.ts';
 import { deltaReader, deltaWriter } from '../../src/journal/format/deltas.ts';
 import { fileJournal } from '../../src/journal/stores/file.ts';
@@ -80,6 +80,29 @@ describe('size', () => {
       const again = await replay(recording, createAgent({ ...options, model: scriptedModel([]) }));
       expect(again.reason).toBe('answer');
     }
+  });
+
+  test.each([
+    ['a short text that takes six characters each in JSON', { text: '\u0001'.repeat(1400) }],
+    ['numbers', { list: Array.from({ length: 500 }, (_, index) => -1.2345678901234e-100 * (index + 1)) }],
+    ['long names', { data: { ['a name'.repeat(300)]: 1, ['\u0002'.repeat(1200)]: 2 } }],
+    ['one item of a list', { rows: ['small', { cells: ['\u0003'.repeat(1400)] }] }],
+  ])('what is large only as JSON stands in the recording once: %s', (_what, value) => {
+    const write = lineWriter();
+    const record: RecordLine = { t: 'outcome', at: 1, id: 'agent#1', ok: true, value };
+    expect(JSON.stringify(value).length).toBeGreaterThan(LARGE);
+    expect(write(record)).toMatch(/^\{"t":"blob"/);
+    expect(write(record).length).toBeLessThan(200);
+  });
+
+  test('what is exactly as large as a line may hold stays in it, and one character more does not', () => {
+    const outcomeOf = (length: number): RecordLine => {
+      const rows = Array.from({ length: 80 }, (_, row) => ({ row, cells: ['x', row] }));
+      const rest = length - JSON.stringify({ rows, text: '' }).length;
+      return { t: 'outcome', at: 1, id: 'agent#1', ok: true, value: { data: { rows, text: 'y'.repeat(rest) } } };
+    };
+    expect(lineWriter()(outcomeOf(LARGE))).not.toContain('$blob');
+    expect(lineWriter()(outcomeOf(LARGE + 1))).toContain('$blob');
   });
 
   test('a large input stands in the first line, and nowhere else', async () => {

@@ -18,7 +18,7 @@ import type { BlobRecord, RecordLine, RunRecord } from './record.ts';
 export const LARGE = 8192;
 
 /** A reference to something else, as the only key of an object. */
-const KEYS = ['$blob', '$json', '$is'] as const;
+const isReference = (key: string): boolean => key === '$blob' || key === '$json' || key === '$is';
 /** A longer text is not written as the value that it is the JSON of, nor read so. */
 const LONGEST = 2 ** 25;
 
@@ -55,17 +55,17 @@ export function lineWriter(
     }
     const text = JSON.stringify(record);
     if (text.length <= LARGE && !HOLDS_KEY.test(text)) return ended(text);
-    const blobs: BlobRecord[] = [];
-    const short = shortened(record, stored, blobs);
-    return [...blobs, short].map((line) => ended(JSON.stringify(line))).join('');
+    const blobs: string[] = [];
+    const short = JSON.stringify(shortened(record, stored, blobs));
+    return [...blobs, short].map(ended).join('');
   };
 }
 
-function shortened(record: object, stored: Map<string, Json>, blobs: BlobRecord[]): object {
+function shortened(record: object, stored: Map<string, Json>, blobs: string[]): object {
   /** The value with its large parts replaced. `spine`: how a record is built shall stay to be seen. */
   const shorten = (value: Json, key: string, depth: number): Json => {
     if (typeof value === 'string') return isLargeText(value) ? shortText(value, depth) : value;
-    if (typeof value !== 'object' || value === null) return value;
+    if (typeof value !== 'object' || value === null || charactersLeft(value, LARGE) >= 0) return value;
     const short: Json = isList(value)
       ? value.map((item) => shorten(item, '', depth + 1))
       : literal(mapMembers(value, (member, name) => shorten(member, name, depth + 1)));
@@ -76,18 +76,37 @@ function shortened(record: object, stored: Map<string, Json>, blobs: BlobRecord[
     return stand(text, parsed === null ? text : { $json: shorten(parsed, '', depth + 1) });
   };
   const stand = (value: Json, short: Json): Json => {
-    if (JSON.stringify(short).length <= LARGE) return short;
+    const text = JSON.stringify(short);
+    if (text.length <= LARGE) return short;
     const hash = digest(value);
     const before = stored.get(hash);
     if (before === undefined) {
       stored.set(hash, value);
-      blobs.push({ t: 'blob', hash, value: short });
+      blobs.push(`{"t":"blob","hash":"${hash}","value":${text}}`);
     } else if (!isSame(before, value)) return short;
     return { $blob: hash };
   };
   return Object.fromEntries(
     Object.entries(record).map(([key, value]: readonly [string, Json]) => [key, shorten(value, key, 1)]),
   );
+}
+
+/** What is left of so many characters behind the JSON of a value, at least; negative: too few, or there is a key of ours in it. */
+function charactersLeft(value: Json, characters: number): number {
+  // A character takes up to six, a number up to 25, and a comma or colon stands behind each.
+  if (typeof value === 'string') return characters - value.length * 6 - 3;
+  if (typeof value !== 'object' || value === null) return characters - 26;
+  let left = characters - 3;
+  if (isList(value)) {
+    for (let index = 0; index < value.length && left >= 0; index++) left = charactersLeft(value[index] ?? null, left);
+    return left;
+  }
+  for (const key of Object.keys(value)) {
+    if (isReference(key)) return -1;
+    left = charactersLeft(value[key] ?? null, left - key.length * 6 - 3);
+    if (left < 0) break;
+  }
+  return left;
 }
 
 /** The members of a record, and the lists of messages of a request. */
@@ -121,7 +140,7 @@ function exactJson(text: string): Json {
 }
 
 function literal(object: JsonObject): JsonObject {
-  return KEYS.some((key) => Object.hasOwn(object, key)) ? { $is: object } : object;
+  return Object.keys(object).some(isReference) ? { $is: object } : object;
 }
 
 function mapMembers(object: JsonObject, map: (member: Json, name: string) => Json): JsonObject {
