@@ -34,6 +34,7 @@ export function spanOf(work: Exclude<FollowedWork, { readonly kind: 'code' }>): 
       ...(request.stream ? { 'gen_ai.request.stream': true } : {}),
       ...(request.temperature === undefined ? {} : { 'gen_ai.request.temperature': request.temperature }),
       ...(request.maxTokens === undefined ? {} : { 'gen_ai.request.max_tokens': request.maxTokens }),
+      ...(request.responseSchema === undefined ? {} : { 'gen_ai.output.type': 'json' }),
     };
     return { name: `chat ${name}`.trim(), kind: SpanKind.CLIENT, attributes };
   }

@@ -104,6 +104,16 @@ describe('the spans of a run', () => {
     });
   });
 
+  test('say that JSON is asked for where the answer has a schema', async () => {
+    const app = program();
+    const options = { silent: true, telemetry: app.telemetry };
+    const outputSchema = { type: 'object', properties: { city: { type: 'string' } } };
+    await createAgent({ ...options, model: scriptedModel(['{ "city": "Bern" }']), outputSchema }).run('Where?');
+    await createAgent({ ...options, model: scriptedModel(['Bern.']) }).run('Where?');
+    const asked = app.spans().filter(({ kind }) => kind === SpanKind.CLIENT);
+    expect(asked.map(({ attributes }) => attributes['gen_ai.output.type'])).toEqual(['json', undefined]);
+  });
+
   test('of agents within agents lie in each other, of two that work at once apart', async () => {
     const app = program();
     const nested = (name: string, children: readonly ReturnType<typeof createAgent>[]) => {
