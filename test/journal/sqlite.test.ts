@@ -1,4 +1,4 @@
-import { readdirSync, statSync, utimesSync } from 'node:fs';
+import { readFileSync, readdirSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { DatabaseSync } from 'node:sqlite';
@@ -55,6 +55,18 @@ test("who seemed dead and was not writes nothing more: the run is another's now"
   await theirs.sink.append([note]);
   await theirs.sink.close();
   expect((await other.read?.('run'))?.lines.filter(({ t }) => t === 'note')).toHaveLength(1);
+});
+
+test('a run that another process takes has a sign of life from the beginning', async () => {
+  await using folder = await temporaryFolder();
+  const path = join(folder.path, 'runs.sqlite');
+  const store = sqliteJournal(path);
+  await interrupted(store, 'run');
+  using database = new DatabaseSync(path);
+  database.exec('update progress set beat = 0');
+  const before = Date.now();
+  await taken(store, 'run');
+  expect(database.prepare('select beat from progress').get()?.['beat']).toBeGreaterThanOrEqual(before);
 });
 
 test('a database of a newer version is refused', async () => {
@@ -366,6 +378,41 @@ test('a row that was damaged is not taken for that of a run which is over, or ne
   database.exec('update progress set ended = 0, records = 0');
   expect((await answered(store, 'run')).result.error).toMatchObject({ code: 'run-exists' });
   expect(await store.read?.('run')).toEqual(before);
+});
+
+test('secrets stay of a run that is over but still has its writer, and of one whose row an index has lost', async () => {
+  await using folder = await temporaryFolder();
+  const path = join(folder.path, 'runs.sqlite');
+  const kept = async (runId: string): Promise<boolean> => {
+    const journal = sqliteJournal(path);
+    journal.secrets?.keep(runId, { '«secret:1»': 'a-key' });
+    const old = Date.now() / 1000 - 61;
+    utimesSync(`${path}-secrets/${runId}.vault`, old, old);
+    await using store = sqliteJournal(path);
+    await store.list().catch(() => []);
+    return readdirSync(`${path}-secrets`).includes(`${runId}.vault`);
+  };
+  const store = sqliteJournal(path);
+  await answered(store, 'the-run');
+  using database = new DatabaseSync(path);
+  const setWriter = database.prepare('update progress set writer = ?');
+  setWriter.run(JSON.stringify(newWriter()));
+  expect(await kept('the-run')).toBe(true);
+  setWriter.run(null);
+  database.close();
+  await store.close();
+  const bytes = readFileSync(path);
+  const found = [];
+  for (let at = bytes.indexOf('the-run'); at !== -1; at = bytes.indexOf('the-run', at + 1)) {
+    writeFileSync(path, Buffer.from(bytes.map((byte, index) => (index === at ? byte ^ 1 : byte))));
+    using look = new DatabaseSync(path, { readOnly: true });
+    const isIn = (how: string): boolean =>
+      look.prepare(`select 1 from runs ${how} where run_id = 'the-run'`).get() !== undefined;
+    const isLost = isIn('not indexed') && !isIn('indexed by sqlite_autoindex_runs_1');
+    look.close();
+    if (isLost) found.push(await kept('the-run'));
+  }
+  expect(found).toEqual([true]);
 });
 
 test('secrets of runs that are over are gone when the database is opened again', async () => {

@@ -24,6 +24,24 @@ export function storeContract(name: string, make: () => TestedStore | Promise<Te
       expect(transitions([...(await recordsOf(tested.store, 'one'))])).toEqual(run.moves);
     });
 
+    test('a run has another revision with each record, and when it was removed and made anew', async () => {
+      await using tested = await make();
+      const { store } = tested;
+      const revisions = [];
+      for (const _ of ['once', 'again']) {
+        const { run } = await waiting(store, 'one');
+        revisions.push(await store.revision?.('one'));
+        await run.reject('c1', 'no');
+        await run;
+        revisions.push(await store.revision?.('one'));
+        expect(await store.revision?.('one')).toBe(revisions.at(-1));
+        await store.remove?.('one');
+        expect(await store.revision?.('one')).toBeNull();
+      }
+      expect(new Set(revisions).size).toBe(4);
+      expect(revisions).not.toContain(null);
+    });
+
     test('a name is had by one at a time, is free when it was given back, and is no run', async () => {
       await using tested = await make();
       const store = whole(tested.store);

@@ -89,7 +89,7 @@ export interface JournalStore {
   /** What is recorded of a run so far; null when there is none. */
   read?(runId: string): Promise<Recording | null>;
   /**
-   * Changes whenever a run has more records; null when there is none. With it, a run is followed without being read again and
+   * Changes when a run has more records or was made anew; null when there is none. With it, a run that is followed is not read again and
    * again.
    */
   revision?(runId: string): Promise<string | null>;

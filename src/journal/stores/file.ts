@@ -72,7 +72,7 @@ export function fileJournal(dir: string, options: FileJournalOptions = {}): Whol
       readFileContent(await contentOf(files, runId), (text) => withHistory(text, historiesIn(dir)))?.recording ?? null,
     revision: async (runId) => {
       const found = statSync(files.pathOf(runId), { throwIfNoEntry: false });
-      return found === undefined ? null : `${found.ino} ${found.size}`;
+      return found === undefined ? null : `${found.ino} ${found.size} ${found.mtimeMs}`;
     },
     list: async (query = {}) => {
       const runs: RunSummary[] = [];

@@ -81,8 +81,8 @@ export function memoryJournal(options: MemoryJournalOptions = {}): Omit<WholeSto
     },
     read: async (runId) => recordingOf(runs.get(runId)),
     revision: async (runId) => {
-      const lines = runs.get(runId)?.lines ?? null;
-      return lines === null ? null : String(lines.length);
+      const { head, lines = null } = runs.get(runId) ?? {};
+      return lines === null ? null : `${head?.at ?? ''} ${lines.length}`;
     },
     list: async (query) => selectRuns([...runs.values()].flatMap(summaryOfRun), query),
     remove: async (runId) => {

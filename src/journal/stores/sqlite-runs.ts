@@ -82,8 +82,8 @@ export class RunTables {
   }
 
   revision(runId: string): string | null {
-    const { id, records } = this.#sql.find.get(runId) ?? {};
-    return Number(records ?? 0) === 0 ? null : `${String(id)} ${String(records)}`;
+    const { at, records } = this.#sql.find.get(runId) ?? {};
+    return Number(records ?? 0) === 0 ? null : `${columnText(at)} ${String(records)}`;
   }
 
   /** Forgets the lines from a number on. Throws a `JournalError` (`run-lost`). */
