@@ -8,7 +8,8 @@ import { abandonedRun } from '../../src/journal/conformance/sample-run.ts';
 import { sqliteJournal } from '../../src/journal/stores/sqlite.ts';
 import type { JournalStore } from '../../src/journal/run/run-journal.ts';
 import type { RunQuery } from '../../src/journal/format/tally.ts';
-import { isIntact } from '../../src/journal/stores/sqlite-rows.ts';
+import { readRecording } from '../../src/journal/format/recording.ts';
+import { isIntact, progressOf, unbegun } from '../../src/journal/stores/sqlite-rows.ts';
 import { RunTables } from '../../src/journal/stores/sqlite-runs.ts';
 import { newWriter } from '../../src/journal/stores/writer.ts';
 import { fakeTool } from '../../src/testing/fake-tool.ts';
@@ -378,6 +379,31 @@ test('a row that was damaged is not taken for that of a run which is over, or ne
   database.exec('update progress set ended = 0, records = 0');
   expect((await answered(store, 'run')).result.error).toMatchObject({ code: 'run-exists' });
   expect(await store.read?.('run')).toEqual(before);
+});
+
+test('numbers that no number of JavaScript holds, a run without its progress and one without its place in the index hide nothing', async () => {
+  await using folder = await temporaryFolder();
+  const path = join(folder.path, 'runs.sqlite');
+  const store = sqliteJournal(path);
+  const { recording } = await answered(store, 'run');
+  using database = new DatabaseSync(path);
+  database.exec('update progress set steps = 9007199254740993, due = -9007199254740993');
+  expect(await store.list?.()).toMatchObject([{ runId: 'run', steps: 2, status: 'answered' }]);
+  expect(await store.read?.('run')).toMatchObject({ head: readRecording(recording).head });
+  // As it is before the first record, and right by its checksum.
+  const { sum = null } = progressOf(unbegun('run'));
+  database.exec("update progress set ended = 0, status = null, reason = null, tools = '[]', steps = 0, records = 0");
+  database.prepare('update progress set due = null, sum = ?').run(sum);
+  await expect(store.read?.('run')).rejects.toThrow('of run is lost');
+  database.enableDefensive?.(false);
+  const index = "from sqlite_schema where name = 'runs_by_time'";
+  database.exec(`pragma writable_schema = on; create table kept as select * ${index}; delete ${index}`);
+  using beside = new DatabaseSync(path);
+  beside.exec(
+    "insert into runs (run_id, agent, at, input, metadata, head_sum) values ('another', '', '', '', '{}', '')",
+  );
+  database.exec('insert into sqlite_schema select * from kept; drop table kept');
+  await expect(sqliteJournal(path).list?.()).rejects.toThrow('of a run is lost');
 });
 
 test('secrets stay of a run that is over but still has its writer, and of one whose row an index has lost', async () => {

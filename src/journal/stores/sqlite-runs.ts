@@ -171,7 +171,7 @@ export class RunTables {
     this.#sql.disown.run(id, writer);
   }
 
-  /** Removes a run of which nothing is recorded, unless another process has it. */
+  /** Removes a run of which nothing is recorded, unless another has it. */
   drop({ id, writer }: OwnedRun): void {
     this.#sql.yield.run(id, writer);
   }
@@ -292,9 +292,9 @@ function statementsOf(database: DatabaseSync) {
     newest: database.prepare(`${ALL} order by at desc, run_id desc`),
     older: database.prepare(`${ALL} where at < ? or (at = ? and run_id < ?) order by at desc, run_id desc`),
     countOfTable: database.prepare('select count(*) as n from runs not indexed'),
-    countOfIndex: database.prepare('select count(*) as n from runs indexed by runs_by_time'),
+    // Without the condition, which each row meets, SQLite counts in the index that is smallest.
+    countOfIndex: database.prepare("select count(*) as n from runs indexed by runs_by_time where at >= ''"),
   };
-  const { find, read, newest, older } = statements;
-  for (const statement of [find, read, newest, older]) statement.setReadBigInts(true);
+  for (const name of ['find', 'read', 'newest', 'older'] as const) statements[name].setReadBigInts(true);
   return { ...statements, ofConversation: conversationRows(database), unended: unendedRows(database) };
 }
