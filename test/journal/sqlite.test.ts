@@ -479,6 +479,56 @@ test('while another process has the database, beginning, taking and removing a r
   expect(delay.max / 1e6).toBeLessThan(900);
 });
 
+test('what is written while another process has the database is written when that process is done', async () => {
+  await using folder = await temporaryFolder();
+  const path = join(folder.path, 'runs.sqlite');
+  await using store = sqliteJournal(path);
+  await answered(store, 'run');
+  using other = new DatabaseSync(path);
+  other.exec('begin immediate');
+  const first = store.claim('first');
+  await new Promise((resolve) => setTimeout(resolve, 60));
+  // The queue waits for the database by now.
+  const second = store.claim('second');
+  await new Promise((resolve) => setTimeout(resolve, 20));
+  other.exec('rollback');
+  expect(await Promise.all([first, second])).not.toContain(null);
+}, 20_000);
+
+test('a transaction that could not be committed is taken back, and hinders no later one', async () => {
+  await using folder = await temporaryFolder();
+  await using store = sqliteJournal(join(folder.path, 'runs.sqlite'));
+  await answered(store, 'before');
+  const { exec } = DatabaseSync.prototype;
+  let isFirst = true;
+  using _failing = vi.spyOn(DatabaseSync.prototype, 'exec').mockImplementation(function failing(
+    this: DatabaseSync,
+    sql,
+  ) {
+    if (isFirst && sql === 'commit') {
+      isFirst = false;
+      throw new Error('The disk does not answer.');
+    }
+    exec.call(this, sql);
+  });
+  expect((await answered(store, 'failed')).result).toMatchObject({ status: 'failed' });
+  expect((await answered(store, 'after')).result).toMatchObject({ status: 'answered' });
+  expect((await store.list()).map(({ runId }) => runId)).toEqual(['after', 'before']);
+});
+
+test.each([
+  ['process', 'normal'],
+  ['power', 'full'],
+] as const)("durability '%s' syncs as SQLite's '%s'", async (durability, synchronous) => {
+  await using folder = await temporaryFolder();
+  using executed = vi.spyOn(DatabaseSync.prototype, 'exec');
+  await using store = sqliteJournal(join(folder.path, 'runs.sqlite'), { durability });
+  await store.list();
+  expect(executed.mock.calls.flat().filter((sql) => sql.includes('synchronous'))).toEqual([
+    `pragma synchronous = ${synchronous}`,
+  ]);
+});
+
 test('a list of very many runs lets others work meanwhile, and shows one state of the database', async () => {
   await using folder = await temporaryFolder();
   const path = join(folder.path, 'runs.sqlite');
