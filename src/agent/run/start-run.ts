@@ -50,6 +50,8 @@ class RunningRun implements StartedRun, RunControls, Receiver, DriveObserver {
   #isOver = false;
   #isReleased = false;
   #cancelled: string | undefined;
+  /** Set if it could not be brought to its end. */
+  #failure: { readonly cause: unknown } | null = null;
   readonly #readers: RunReaders;
   readonly #messages: Messages;
   readonly #reply = new ReplyUnderWay();
@@ -95,11 +97,13 @@ class RunningRun implements StartedRun, RunControls, Receiver, DriveObserver {
     } catch (error) {
       if (plan.replayed()) {
         this.#isOver = true;
+        this.#watch.ended(null);
         await plan.onDone(null);
         void this.#messages.close(null);
         this.#readers.close(error instanceof Error ? error : new Error(String(error)));
         throw error;
       }
+      this.#failure = { cause: error };
       const output = failedOutput(plan.run.task, this.#live?.stopped?.settled ?? this.#snapshot()?.context, error);
       const failed = plan.redactor.redact(runResultOf(output, { runId: plan.run.runId, durationMs: 0 }));
       [result, isKept] = [failed, plan.run.resumable === true && this.#live !== null];
@@ -232,7 +236,14 @@ class RunningRun implements StartedRun, RunControls, Receiver, DriveObserver {
     if (this.#isOver) return false;
     this.#cancelled ??= reason;
     this.#preparing?.abort();
-    return this.#plan.run.cancelled ?? true;
+    return this.#plan.run.cancelled ?? this.#isCancelled();
+  }
+
+  /** Whether a cancel from before it had begun took effect: known once it is written. */
+  async #isCancelled(): Promise<boolean> {
+    const { status } = await this.done;
+    if (this.#failure !== null) throw this.#failure.cause;
+    return status === 'cancelled';
   }
 
   async approve(callId: string, how: ApprovalOptions): Promise<boolean> {
@@ -279,7 +290,7 @@ class RunningRun implements StartedRun, RunControls, Receiver, DriveObserver {
     if (this.#plan.run.resumable !== true || this.isOver()) return false;
     this.#isReleased = true;
     if (this.#live === null) await this.#untilBegun();
-    if (this.#live?.release('released') !== true) return false;
+    if (this.#live?.release('released') !== true) return (this.#isReleased = false);
     return (await this.done.catch(() => null))?.status === 'waiting';
   }
 }
