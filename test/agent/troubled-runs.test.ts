@@ -1,5 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { createAgent } from '../../src/agent/create-agent.ts';
+import type { SomeRun } from '../../src/agent/run/run.ts';
+import type { RunEvent } from '../../src/machines/events/run-events.ts';
 import type { Attachment, RunPort, WatchedRun } from '../../src/inspector/index.ts';
 import type { RunWatcher } from '../../src/inspector/frames/run-port.ts';
 import { liveJournal } from '../../src/journal/index.ts';
@@ -68,6 +70,47 @@ describe('a cancel from before a run has begun', () => {
     expect(await Promise.all([run.cancel(), run.cancel('again')])).toEqual([true, true]);
     expect(await run).toMatchObject({ status: 'cancelled' });
     expect(await run.cancel()).toBe(false);
+  });
+});
+
+describe('a cancel by a listener of the very first events', () => {
+  const types = ['run.started', 'step.started'] as const;
+  const by = {
+    'the function': (run: SomeRun) => void run.cancel('enough'),
+    'the signal': (_: SomeRun, controller: AbortController) => controller.abort('enough'),
+  };
+  const each = types.flatMap((type) => Object.entries(by).map(([how, stop]) => [type, how, stop] as const));
+
+  test.each(each)('of %s ends the run, by %s, before its first request', async (type, _, stop) => {
+    const controller = new AbortController();
+    const model = scriptedModel([]);
+    let taken: Promise<boolean> | undefined;
+    const onEvent = (event: RunEvent): void => {
+      if (event.type !== type) return;
+      stop(run, controller);
+      taken = run.cancel('more than enough');
+    };
+    const agent = createAgent({ model, silent: true, journal: memoryJournal(), onEvent });
+    const run: SomeRun = agent.run('Hello', { signal: controller.signal });
+    expect(await run).toMatchObject({ status: 'cancelled', error: { message: 'enough' } });
+    expect(await taken).toBe(true);
+    expect(model.requests).toEqual([]);
+  });
+
+  test('ends also a run that is resumed, and one whose journal cannot write it ends no process', async () => {
+    const journal = memoryJournal();
+    const runId = await releasedRun(journal);
+    let taken: Promise<boolean> | undefined;
+    const onEvent = ({ type }: RunEvent): void => {
+      if (type === 'run.started') taken = run.cancel('enough');
+    };
+    const full = withSinks(journal, (sink) => ({ ...sink, append: async () => refuse() }));
+    let run: SomeRun = payer(full, [], { onEvent }).resume(runId);
+    expect(await run).toMatchObject({ status: 'failed', error: { code: 'ENOSPC' } });
+    await expect(taken).rejects.toBe(FULL);
+    run = payer(journal, [], { onEvent }).resume(runId);
+    expect(await run).toMatchObject({ status: 'cancelled', error: { message: 'enough' } });
+    expect(await taken).toBe(true);
   });
 });
 

@@ -128,7 +128,9 @@ class RunningRun implements StartedRun, RunControls, Receiver, DriveObserver {
 
   #begin(makeStart: MakeStart): LiveRun {
     const plan = this.#plan;
-    const { head, work, journal: open, inspector = null } = makeStart(this.#cancelled);
+    const cancelled = this.#cancelled;
+    this.#preparing = null;
+    const { head, work, journal: open, inspector = null } = makeStart(cancelled);
     const journal = open(
       (event, to) => this.#live?.driven.accepts(event, to) ?? false,
       () => stateText(this.#snapshot()?.value ?? ''),
@@ -152,7 +154,8 @@ class RunningRun implements StartedRun, RunControls, Receiver, DriveObserver {
       ...(inspect === undefined ? {} : { inspect }),
     });
     const live = (this.#live = new LiveRun(plan, { driven, journal, recording }));
-    this.#preparing = null;
+    // By a listener of its first events, which are those of the machine that was just made.
+    if (this.#cancelled !== cancelled) void this.cancel(this.#cancelled ?? '').catch(() => false);
     this.#begun?.resolve(undefined);
     if (plan.parksOn !== undefined) void plan.run.caughtUp?.then(() => setTimeout(() => live.park(), 0));
     this.#watch.attach(inspector, { head, recording, run: this, fork: plan.fork });
@@ -236,14 +239,14 @@ class RunningRun implements StartedRun, RunControls, Receiver, DriveObserver {
     if (this.#isOver) return false;
     this.#cancelled ??= reason;
     this.#preparing?.abort();
-    return this.#plan.run.cancelled ?? this.#isCancelled();
+    return (this.#preparing && this.#plan.run.cancelled) ?? this.#isCancelled();
   }
 
   /** Whether a cancel from before it had begun took effect: known once it is written. */
   async #isCancelled(): Promise<boolean> {
-    const { status } = await this.done;
+    const result = await this.done.catch(() => null);
     if (this.#failure !== null) throw this.#failure.cause;
-    return status === 'cancelled';
+    return result?.status === 'cancelled';
   }
 
   async approve(callId: string, how: ApprovalOptions): Promise<boolean> {
