@@ -144,6 +144,29 @@ describe('a place that cannot be tidied up', () => {
     expect(await payer(journal, ['Paid.']).resume(runId)).toMatchObject({ status: 'answered', result: 'Paid.' });
   });
 
+  test("is given back once, however a resumed run goes on: it may be another one's by then", async () => {
+    const journal = memoryJournal();
+    const runId = await releasedRun(journal);
+    let closed = 0;
+    const counting = withSinks(journal, (sink) => ({
+      ...sink,
+      close: () => {
+        closed += 1;
+        return sink.close();
+      },
+    }));
+    await expect(payer(counting, [], { tools: [], onUpgrade: 'refuse' }).resume(runId)).rejects.toThrow();
+    expect(closed).toBe(1);
+    const run = payer(counting, []).resume(runId);
+    await expect.poll(() => run.pending).toHaveLength(1);
+    expect(await run.release()).toBe(true);
+    expect(closed).toBe(2);
+    expect(await payer(counting, []).cancel(runId)).toBe(true);
+    expect(closed).toBe(3);
+    expect(await payer(counting, []).resume(runId)).toMatchObject({ status: 'cancelled' });
+    expect(closed).toBe(4);
+  });
+
   test('lets a run be released all the same', async () => {
     const journal = memoryJournal();
     const run = payer(withSinks(journal, untidy), []).resume(await releasedRun(journal));
