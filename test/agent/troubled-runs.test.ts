@@ -252,9 +252,10 @@ describe('an inspector of your own', () => {
   test('may be of classes, and hears of lines, of what is not recorded, and of the end', async () => {
     const told: unknown[] = [];
     const port = new Port((run) => run.watch(new Told(told)));
-    await payer(memoryJournal(), ['Hi.']).run('Hello', { inspect: port });
+    await payer(memoryJournal(), ['Hi.'], { streaming: true }).run('Hello', { inspect: port });
     expect(port.told).toEqual([{ status: 'answered', reason: 'answer' }]);
     expect(told).toContain('line');
+    expect(told).toContainEqual(expect.objectContaining({ note: expect.objectContaining({ text: 'Hi.' }) }));
   });
 
   test('that fails breaks no run', async () => {

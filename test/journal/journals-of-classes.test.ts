@@ -99,6 +99,7 @@ test('a fork on a journal of a class gets the rest of its recording', async () =
 
 /** A store and sinks of classes, which keep a run as an older machine has written it. */
 class OwnStore implements JournalStore {
+  readonly sinks: OwnSink[] = [];
   readonly #inner = memoryJournal();
 
   open(run: RunHead): RunJournal {
@@ -110,7 +111,9 @@ class OwnStore implements JournalStore {
     if (taken === null) return null;
     const { head, lines } = taken.recording;
     const machine = { ...head.machine, hash: 'older' };
-    return { recording: { head: { ...head, machine }, lines }, sink: new OwnSink(taken.sink) };
+    const sink = new OwnSink(taken.sink);
+    this.sinks.push(sink);
+    return { recording: { head: { ...head, machine }, lines }, sink };
   }
 
   read(runId: string) {
@@ -127,6 +130,7 @@ class OwnStore implements JournalStore {
 }
 
 class OwnSink implements Sink {
+  doubted: (() => void) | null = null;
   readonly #inner: Sink;
 
   constructor(inner: Sink) {
@@ -139,6 +143,10 @@ class OwnSink implements Sink {
 
   replace(records: readonly RecordLine[]): void | Promise<void> {
     return this.#inner.replace?.(records);
+  }
+
+  onDoubt(doubted: () => void): void {
+    this.doubted = doubted;
   }
 
   close(): void | Promise<void> {
@@ -163,6 +171,9 @@ test('a conversation is held in a store of a class, and a run of it migrated', a
   const again = createAgent({ ...asked, model: scriptedModel(['Done.']) });
   const resumed = again.resume(run.runId, { migrate: (recording) => recording });
   await expect.poll(() => resumed.pending).toHaveLength(1);
+  // The sink finds out whether the run is still this process's, and it is.
+  journal.sinks.at(-1)?.doubted?.();
+  expect(journal.sinks.map(({ doubted }) => doubted === null)).toEqual([false]);
   await resumed.approve(resumed.pending[0]?.callId ?? '');
   expect(await resumed).toMatchObject({ status: 'answered', result: 'Done.' });
   expect((await journal.read(run.runId))?.lines.at(-1)).toMatchObject({ t: 'end' });

@@ -388,3 +388,18 @@ test('a message that is queued in a live run begins with its metadata, and is se
   expect(other).toEqual(one);
   expect((await first).undelivered).toEqual([{ id: 'm', text: 'next', metadata: { request: 2 }, kind: 'queue' }]);
 });
+
+test('a run of a conversation that the agent resumes by its id adds nothing to what was said to the agent itself', async () => {
+  const journal = memoryJournal();
+  const { agent, model } = echoing({ journal });
+  const run = agent.conversation('c').run('hold');
+  await model.asked('hold');
+  expect(await run.release()).toBe(true);
+  const other = echoing({ journal }).agent;
+  await other.run('mine');
+  const resumed = other.resume(run.runId);
+  expect(await resumed.cancel()).toBe(true);
+  expect(await resumed).toMatchObject({ status: 'cancelled' });
+  expect(spoken(other.history)).toEqual(['mine', 'mine/1']);
+  expect(await other.run('more')).toMatchObject({ result: 'more/2' });
+});
