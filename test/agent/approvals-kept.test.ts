@@ -256,11 +256,22 @@ test('a stored call whose time is over waits for nobody any more', async () => {
     const at = new Date(Date.parse(recording.head.at) - ageMs).toISOString();
     return { ...recording, head: { ...recording.head, at } };
   };
-  const store: JournalStore = { ...journal, read: async (runId) => older(await journal.read(runId)) };
+  const store: JournalStore = {
+    ...journal,
+    read: async (runId) => older(await journal.read(runId)),
+    take: async (runId) => {
+      const taken = await journal.take(runId);
+      const recording = older(taken?.recording ?? null);
+      return taken === null || recording === null ? null : { ...taken, recording };
+    },
+  };
   const agent = createAgent({ model: scriptedModel([]), silent: true, journal: store });
   expect(await agent.pending(run.runId)).toMatchObject([{ callId: 'c1', tool: 'pay' }]);
   ageMs = 120_000;
   expect(await agent.pending(run.runId)).toEqual([]);
+  expect(await agent.approve(run.runId, 'c1')).toBe(false);
+  ageMs = 0;
+  expect(await agent.approve(run.runId, 'c1')).toBe(true);
 });
 
 test('what owners of conversations have allowed is forgotten once other permissions are given', async () => {

@@ -403,3 +403,16 @@ test('a run of a conversation that the agent resumes by its id adds nothing to w
   expect(spoken(other.history)).toEqual(['mine', 'mine/1']);
   expect(await other.run('more')).toMatchObject({ result: 'more/2' });
 });
+
+test('a secret in a message that waits behind a run which another process has ended is no mark of the next run', async () => {
+  const journal = memoryJournal();
+  const { agent, model } = echoing({ journal });
+  const run = agent.conversation('c').run('hold');
+  await model.asked('hold');
+  const queued = run.queue(`remember sk-${'o'.repeat(30)}`);
+  await expect.poll(() => run.recording()).toContain('remember');
+  await agent.close();
+  expect(await queued).toEqual({ delivered: false, reason: 'kept' });
+  const other = echoing({ journal });
+  expect(await other.agent.conversation('c').resume()).toMatchObject({ result: 'remember «secret»/2' });
+});
