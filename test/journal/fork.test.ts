@@ -280,3 +280,10 @@ test('a fork at the head begins as any run does: nothing of it is replayed, and 
   const failed = fork(recording, forking([], { journal: { open } }).agent, { at: 1 });
   expect(await failed).toMatchObject({ status: 'failed', error: { code: 'ENOSPC' } });
 });
+
+test('a fork that is cancelled before it has begun ends where it was cut, and asks nobody', async () => {
+  const { agent, model, tools } = forking([]);
+  const run = fork(await recorded(), agent, { at: 7, signal: AbortSignal.abort('not needed') });
+  expect(await run).toMatchObject({ status: 'cancelled', error: { message: 'not needed' } });
+  expect([model.requests, ...tools.map((one) => one.calls)]).toEqual([[], [], []]);
+});

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Model } from '../../../src/actors/model.ts';
 import { createAgent } from '../../../src/agent/create-agent.ts';
+import type { JournalStore, Sink } from '../../../src/journal/run/run-journal.ts';
 import { memoryJournal } from '../../../src/journal/stores/memory.ts';
 import { fakeTool } from '../../../src/testing/fake-tool.ts';
 import { scriptedModel } from '../../../src/testing/scripted-model.ts';
@@ -415,4 +416,29 @@ test('a secret in a message that waits behind a run which another process has en
   expect(await queued).toEqual({ delivered: false, reason: 'kept' });
   const other = echoing({ journal });
   expect(await other.agent.conversation('c').resume()).toMatchObject({ result: 'remember «secret»/2' });
+});
+
+test('nothing begins behind a run whose end cannot be written: it is to be resumed first', async () => {
+  const journal = memoryJournal();
+  const { agent, model } = echoing({ journal });
+  const run = agent.conversation('c').run('hold');
+  await model.asked('hold');
+  expect(await run.release()).toBe(true);
+  const full: JournalStore = {
+    ...journal,
+    take: async (runId) => {
+      const taken = await journal.take(runId);
+      if (taken === null) return null;
+      const append: Sink['append'] = (records) => {
+        if (records.some(({ t }) => t === 'end')) throw Object.assign(new Error('no disk'), { code: 'ENOSPC' });
+        return taken.sink.append(records);
+      };
+      return { ...taken, sink: { ...taken.sink, append } };
+    },
+  };
+  const other = echoing({ journal: full });
+  other.model.free('hold');
+  const next = await other.agent.conversation('c').run('next');
+  expect(next).toMatchObject({ status: 'failed', error: { code: 'ENOSPC' } });
+  expect(next.error?.message).toContain(`Run ${run.runId} could not be brought to its end`);
 });
