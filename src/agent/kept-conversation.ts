@@ -119,9 +119,9 @@ export class KeptConversation {
 
   /** Makes this process the only one that uses it; returns a function that releases it. Rejects with a `ConversationError`. */
   async hold(): Promise<() => void | Promise<void>> {
-    const { claim } = this.#port.journal();
-    if (claim === undefined) return () => undefined;
-    const leave = await claim(`conversation ${this.id}`);
+    const journal = this.#port.journal();
+    if (journal.claim === undefined) return () => undefined;
+    const leave = await journal.claim(`conversation ${this.id}`);
     if (leave === null) throw new ConversationError('conversation-busy', this.id, (await this.last())?.runId ?? null);
     return leave;
   }

@@ -244,3 +244,46 @@ test('the time for an answer counts from the question, not from the beginning of
   expect(await due.agent.resume(due.runId)).toMatchObject({ status: 'answered' });
   expect(due.pay.calls).toEqual([]);
 });
+
+test('a stored call whose time is over waits for nobody any more', async () => {
+  const journal = memoryJournal();
+  const { run } = payTwice({ journal, confirm: 'wait', timeouts: { approvalMs: 60_000 } });
+  await expect.poll(() => run.pending).toHaveLength(1);
+  expect(await run.release()).toBe(true);
+  let ageMs = 0;
+  const older = (recording: Recording | null): Recording | null => {
+    if (recording === null) return null;
+    const at = new Date(Date.parse(recording.head.at) - ageMs).toISOString();
+    return { ...recording, head: { ...recording.head, at } };
+  };
+  const store: JournalStore = {
+    ...journal,
+    read: async (runId) => older(await journal.read(runId)),
+    take: async (runId) => {
+      const taken = await journal.take(runId);
+      const recording = older(taken?.recording ?? null);
+      return taken === null || recording === null ? null : { ...taken, recording };
+    },
+  };
+  const agent = createAgent({ model: scriptedModel([]), silent: true, journal: store });
+  expect(await agent.pending(run.runId)).toMatchObject([{ callId: 'c1', tool: 'pay' }]);
+  ageMs = 120_000;
+  expect(await agent.pending(run.runId)).toEqual([]);
+  expect(await agent.approve(run.runId, 'c1')).toBe(false);
+  ageMs = 0;
+  expect(await agent.approve(run.runId, 'c1')).toBe(true);
+});
+
+test('what owners of conversations have allowed is forgotten once other permissions are given', async () => {
+  let asked = 0;
+  const pay = fakeTool('pay', ['paid', 'paid', 'paid'], { policy: 'confirm' });
+  const model = scriptedModel(['1', '2', '3'].flatMap((said) => [calls(['pay']), said]));
+  const permissions = () => ({ isAlwaysAllowed: () => false, add: () => undefined });
+  const confirm = () => (asked++, 'always-allow' as const);
+  const agent = createAgent({ model, tools: [pay], silent: true, permissions: permissions(), confirm });
+  for (const times of [1, 1, 2]) {
+    if (times === 2) agent.configure({ permissions: permissions() });
+    expect(await agent.conversation('c', { owner: 'ann' }).run('Pay')).toMatchObject({ status: 'answered' });
+    expect(asked).toBe(times);
+  }
+});

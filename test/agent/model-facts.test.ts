@@ -148,3 +148,16 @@ test('a check that fails says nothing, and with minContextSize 0 there is none',
   expect(await warningsOf(createAgent({ model, silent: true, minContextSize: 0 }).run('Hello'))).toEqual([]);
   expect(looks).toBe(1);
 });
+
+test('what is found out about a model that an agent is given later is told, and no more what was of the one before', async () => {
+  const model = (found: string, reply: string): Model => {
+    const { complete } = scriptedModel([reply, reply]);
+    return { complete, check: async () => [found] };
+  };
+  const agent = createAgent({ model: model('the first is small', 'Hi.'), silent: true });
+  await agent.run('Hello');
+  expect(await warningsOf(agent.run('Again'))).toEqual(['the first is small']);
+  agent.configure({ model: model('the second is small', 'Ho.') });
+  await agent.run('Hello');
+  expect(await warningsOf(agent.run('Again'))).toEqual(['the second is small']);
+});

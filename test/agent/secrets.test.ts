@@ -232,3 +232,32 @@ test('a secret that is a word of an event hides what is said, and not what kind 
   expect((await parked.resume(runId)).success).toBe(true);
   expect(pay.calls).toHaveLength(1);
 });
+
+test('a mark whose secret is lost with its process stands for no secret that comes later', async () => {
+  const { secrets: _, ...journal } = memoryJournal();
+  const [lost, later] = [`sk-${'l'.repeat(30)}`, `sk-${'n'.repeat(30)}`];
+  const tools = [fakeTool('pay', ['paid'], { policy: 'confirm' })];
+  const asked = { journal, tools, silent: true, confirm: 'wait' } as const;
+  const run = createAgent({ ...asked, model: scriptedModel([calls(['pay'])]) }).run(`Pay with ${lost}`);
+  await expect.poll(() => run.pending).toHaveLength(1);
+  expect(await run.release()).toBe(true);
+  const model = scriptedModel(['Paid.']);
+  const resumed = createAgent({ ...asked, model }).resume(run.runId);
+  await expect.poll(() => resumed.pending).toHaveLength(1);
+  void resumed.steer(`No, with ${later}`);
+  await resumed.approve(resumed.pending[0]?.callId ?? '');
+  expect(await resumed).toMatchObject({ status: 'answered' });
+  expect(JSON.stringify(model.requests[0])).toContain('Pay with «secret:1»');
+  expect(JSON.stringify(model.requests[0])).toContain('No, with «secret:2»');
+});
+
+test('a secret in a message that is queued in a conversation is whole for the run that it becomes', async () => {
+  const key = `sk-${'q'.repeat(30)}`;
+  const model = scriptedModel(['Hi.', 'Used.']);
+  const talk = createAgent({ model, silent: true }).conversation('c');
+  const run = talk.run('Hello');
+  expect(await run.queue(`Use ${key}`)).toMatchObject({ delivered: true });
+  await expect.poll(async () => (await talk.history).length).toBe(4);
+  expect((await talk.history)[2]).toEqual({ role: 'user', content: `Use ${key}` });
+  expect(JSON.stringify(model.requests)).not.toContain(key);
+});

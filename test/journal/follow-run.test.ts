@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { createAgent } from '../../src/agent/create-agent.ts';
-import { noteWritten, onWritten } from '../../src/journal/run/driven-runs.ts';
+import { drivenRun, noteWritten, onWritten } from '../../src/journal/run/driven-runs.ts';
 import { followRun } from '../../src/journal/run/follow-run.ts';
 import { replay } from '../../src/journal/replay/replay.ts';
 import { memoryJournal } from '../../src/journal/stores/memory.ts';
@@ -161,3 +161,40 @@ test.each([2000, 80])(
     expect(isOften).toBe(everyMs === 80);
   },
 );
+
+test('a run that has ended is not listened for any more, neither at its store nor in its process', async () => {
+  await using folder = await temporaryFolder();
+  const { store, agent, run } = await waitingRun('memory', folder.path);
+  let stopped = 0;
+  const listening: (() => void)[] = [];
+  const changes = (_: string, changed: () => void) => {
+    listening.push(changed);
+    return () => void stopped++;
+  };
+  const follow = async (followed: Parameters<typeof followRun>[0]): Promise<void> => {
+    const signal = new AbortController().signal;
+    for await (const lines of followRun(followed, run.runId, { signal, everyMs: 5 })) expect(lines).not.toEqual([]);
+  };
+  const following = [follow({ ...store, changes }), follow(store)];
+  await expect.poll(() => listening).toHaveLength(1);
+  await agent.approve(run.runId, run.pending[0]?.callId ?? '');
+  await run;
+  for (const changed of listening) changed();
+  await Promise.all(following);
+  expect(stopped).toBe(1);
+});
+
+test('a run is known in its process by its journal as long as it is driven there, however it goes on', async () => {
+  await using folder = await temporaryFolder();
+  const { store, agent, run } = await waitingRun('memory', folder.path);
+  expect(drivenRun(store, run.runId)).toBe(run);
+  expect(drivenRun(memoryJournal(), run.runId)).toBe(null);
+  expect(await run.release()).toBe(true);
+  expect(drivenRun(store, run.runId)).toBe(null);
+  const resumed = agent.resume(run.runId);
+  await expect.poll(() => resumed.pending).toHaveLength(1);
+  expect(drivenRun(store, run.runId)).toBe(resumed);
+  await resumed.cancel();
+  await resumed;
+  expect(drivenRun(store, run.runId)).toBe(null);
+});

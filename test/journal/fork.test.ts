@@ -267,3 +267,23 @@ describe('fork', () => {
     expect(JSON.stringify(model.requests[0]?.messages)).toContain('toolCalls');
   });
 });
+
+test('a fork at the head begins as any run does: nothing of it is replayed, and a journal that cannot begin it ends it', async () => {
+  const recording = await recorded();
+  const replayed: boolean[] = [];
+  const { agent } = forking(['Another answer.'], { onEvent: (event) => void replayed.push(event.replayed) });
+  expect(await fork(recording, agent, { at: 1 })).toMatchObject({ result: 'Another answer.' });
+  expect(replayed).not.toContain(true);
+  const open = () => {
+    throw Object.assign(new Error('no disk'), { code: 'ENOSPC' });
+  };
+  const failed = fork(recording, forking([], { journal: { open } }).agent, { at: 1 });
+  expect(await failed).toMatchObject({ status: 'failed', error: { code: 'ENOSPC' } });
+});
+
+test('a fork that is cancelled before it has begun ends where it was cut, and asks nobody', async () => {
+  const { agent, model, tools } = forking([]);
+  const run = fork(await recorded(), agent, { at: 7, signal: AbortSignal.abort('not needed') });
+  expect(await run).toMatchObject({ status: 'cancelled', error: { message: 'not needed' } });
+  expect([model.requests, ...tools.map((one) => one.calls)]).toEqual([[], [], []]);
+});

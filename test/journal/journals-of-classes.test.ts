@@ -2,7 +2,8 @@ import { expect, test } from 'vitest';
 import type { Entry, OutsideEvent } from '../../src/actors/journal.ts';
 import { createAgent } from '../../src/agent/create-agent.ts';
 import type { Json } from '../../src/json/json.ts';
-import type { JournalStore, RunJournal } from '../../src/journal/run/run-journal.ts';
+import type { JournalStore, RunHead, RunJournal, Sink } from '../../src/journal/run/run-journal.ts';
+import type { RecordLine } from '../../src/journal/format/record.ts';
 import { fork } from '../../src/journal/replay/fork.ts';
 import { memoryJournal } from '../../src/journal/stores/memory.ts';
 import { fakeTool } from '../../src/testing/fake-tool.ts';
@@ -94,4 +95,86 @@ test('a fork on a journal of a class gets the rest of its recording', async () =
   const forked = fork(run.recording(), agent, { at: 1, then: 'recorded' });
   expect(await forked).toMatchObject({ status: 'answered', result: 'Seen.' });
   expect(tools[0]?.calls).toHaveLength(1);
+});
+
+/** A store and sinks of classes, which keep a run as an older machine has written it. */
+class OwnStore implements JournalStore {
+  readonly sinks: OwnSink[] = [];
+  readonly #inner = memoryJournal();
+
+  open(run: RunHead): RunJournal {
+    return this.#inner.open(run);
+  }
+
+  async take(runId: string) {
+    const taken = await this.#inner.take(runId);
+    if (taken === null) return null;
+    const { head, lines } = taken.recording;
+    const machine = { ...head.machine, hash: 'older' };
+    const sink = new OwnSink(taken.sink);
+    this.sinks.push(sink);
+    return { recording: { head: { ...head, machine }, lines }, sink };
+  }
+
+  read(runId: string) {
+    return this.#inner.read(runId);
+  }
+
+  list(query: Parameters<NonNullable<JournalStore['list']>>[0]) {
+    return this.#inner.list(query);
+  }
+
+  claim(name: string) {
+    return this.#inner.claim(name);
+  }
+}
+
+class OwnSink implements Sink {
+  doubted: (() => void) | null = null;
+  readonly #inner: Sink;
+
+  constructor(inner: Sink) {
+    this.#inner = inner;
+  }
+
+  append(records: readonly RecordLine[]): void | Promise<void> {
+    return this.#inner.append(records);
+  }
+
+  replace(records: readonly RecordLine[]): void | Promise<void> {
+    return this.#inner.replace?.(records);
+  }
+
+  onDoubt(doubted: () => void): void {
+    this.doubted = doubted;
+  }
+
+  close(): void | Promise<void> {
+    return this.#inner.close();
+  }
+}
+
+test('a conversation is held in a store of a class, and a run of it migrated', async () => {
+  const journal = new OwnStore();
+  const asked = {
+    journal,
+    tools: [fakeTool('pay', ['paid'], { policy: 'confirm' })],
+    silent: true,
+    confirm: 'wait',
+  } as const;
+  const agent = createAgent({ ...asked, model: scriptedModel([calls(['pay'])]) });
+  const run = agent.conversation('c').run('Pay');
+  await expect.poll(() => run.pending).toHaveLength(1);
+  const other = createAgent({ ...asked, model: scriptedModel([]) });
+  expect(await other.conversation('c').run('Me too')).toMatchObject({ error: { code: 'conversation-busy' } });
+  expect(await run.release()).toBe(true);
+  const again = createAgent({ ...asked, model: scriptedModel(['Done.']) });
+  const resumed = again.resume(run.runId, { migrate: (recording) => recording });
+  await expect.poll(() => resumed.pending).toHaveLength(1);
+  // The sink finds out whether the run is still this process's, and it is.
+  journal.sinks.at(-1)?.doubted?.();
+  expect(journal.sinks.map(({ doubted }) => doubted === null)).toEqual([false]);
+  await resumed.approve(resumed.pending[0]?.callId ?? '');
+  expect(await resumed).toMatchObject({ status: 'answered', result: 'Done.' });
+  expect((await journal.read(run.runId))?.lines.at(-1)).toMatchObject({ t: 'end' });
 });

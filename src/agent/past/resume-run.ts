@@ -6,7 +6,7 @@ import { liveJournal } from '../../journal/run/live-journal.ts';
 import { lastKnown, promptedHead, runnable } from '../../journal/format/recorded-tools.ts';
 import type { Recording } from '../../journal/format/recording.ts';
 import { definitionHash } from '../../journal/format/run-input.ts';
-import type { RunHead, RunJournal, Sink, TakenRun } from '../../journal/run/run-journal.ts';
+import { type RunHead, type RunJournal, type Sink, type TakenRun, giveBack } from '../../journal/run/run-journal.ts';
 import type { RunRecord } from '../../journal/format/record.ts';
 import type { LeafWork } from '../../actors/leaf.ts';
 import type { Message } from '../../actors/model.ts';
@@ -116,7 +116,7 @@ export function resumeRun(live: LiveRuns, runId: string, given: ResumeOptions, t
       caughtUp.resolve(undefined);
       cancelled.resolve(false);
       live.forget(started);
-      await taken?.sink.close();
+      await (taken && giveBack(taken.sink));
       await told.onDone(result === null ? null : redactor.restore(result));
     },
   });
@@ -153,13 +153,14 @@ function migrate(recording: Recording, change: ResumeOptions['migrate']): Record
 
 /** Writes the run again, in the place of the one that was taken. */
 async function reopened(core: AgentCore, { sink, recording }: TakenRun, run: RunHead): Promise<RunJournal> {
-  let write = sink.replace;
+  let isReplaced = false;
   const append: Sink['append'] = (records) => {
-    const written = (write ?? sink.append)(records);
-    write = undefined;
-    return written;
+    if (isReplaced) return sink.append(records);
+    isReplaced = true;
+    return sink.replace?.(records);
   };
-  if (write !== undefined) return liveJournal(run, { ...sink, append });
+  const onDoubt: Sink['onDoubt'] = (doubted) => sink.onDoubt?.(doubted);
+  if (sink.replace !== undefined) return liveJournal(run, { append, onDoubt, close: () => sink.close() });
   const store = core.journal();
   const { runId } = recording.head;
   const secrets = store.secrets?.read(runId) ?? {};

@@ -8,7 +8,7 @@ import type { Recording } from '../../journal/format/recording.ts';
 import type { Drive } from '../../journal/run/drive.ts';
 import { playRecording } from '../../journal/replay/replay.ts';
 import type { Playback } from '../../journal/replay/playback.ts';
-import type { JournalStore } from '../../journal/run/run-journal.ts';
+import { type JournalStore, giveBack } from '../../journal/run/run-journal.ts';
 import { NO_MAIL } from '../../machines/contract/mail.ts';
 import type { Delivery } from '../options/run-options.ts';
 import { pendingApprovals, waitingPath } from '../run/pending-approvals.ts';
@@ -78,7 +78,7 @@ async function written(
     await sink.append([{ t: 'event', at: age, event: marked, ...(to === undefined ? {} : { to }), aside: true }]);
     return true;
   } finally {
-    await sink.close();
+    await giveBack(sink);
   }
 }
 

@@ -78,9 +78,10 @@ export class LiveRun {
 
   /** False if its journal cannot resume it. */
   release(why: 'released' | 'parked'): boolean {
+    if (this.journal.release === undefined) return false;
     this.letGo ??= why;
-    this.journal.release?.();
-    return this.journal.release !== undefined;
+    this.journal.release();
+    return true;
   }
 
   #rests(): void {

@@ -11,6 +11,7 @@ export interface Receiver {
   /** Writes an event down and puts it in order; false when the run does not take it. */
   sendMessage(event: OutsideEvent): Promise<boolean>;
   isOver(): boolean;
+  isLetGo(): boolean;
   mail(): Mail | undefined;
 }
 
@@ -80,7 +81,7 @@ export class Messages {
       return delivery;
     }
     this.#forget(resolve);
-    return { delivered: false, reason: this.#run.isOver() ? 'over' : 'too-many' };
+    return { delivered: false, reason: this.#run.isOver() || this.#run.isLetGo() ? 'over' : 'too-many' };
   }
 
   /** The same message was sent before, and nothing has become of it yet, or it was delivered. */

@@ -34,20 +34,20 @@ export class RunWatch {
   #run: WatchedRun | null = null;
 
   onMicrostep(microstep: Microstep): void {
-    if (this.#watcher !== null) quietly(this.#watcher.onMicrostep, microstep);
+    if (this.#watcher !== null) quietly(this.#watcher.onMicrostep, microstep, this.#watcher);
     else this.#first?.push(microstep);
   }
 
   /** A leaf has emitted a note, which is computed only while someone watches. */
   noted(remark: () => Unrecorded): void {
-    if (this.#watcher !== null) quietly(this.#watcher.onUnrecorded, remark());
+    if (this.#watcher !== null) quietly(this.#watcher.onUnrecorded, remark(), this.#watcher);
   }
 
   /** Something was reported that is not part of the run itself. */
   announced(event: RunEventBody): void {
     // A server may need a person to sign in.
     this.#countSoon();
-    quietly(this.#watcher?.onUnrecorded, { event });
+    quietly(this.#watcher?.onUnrecorded, { event }, this.#watcher);
   }
 
   /** An effect was started. */
@@ -66,15 +66,19 @@ export class RunWatch {
     if (inspector === null) return;
     let beginning = true;
     this.#run = run;
-    this.#attachment = inspector.attach({
+    const attach = (shown: Parameters<RunPort['attach']>[0]): void => {
+      this.#attachment = inspector.attach(shown);
+    };
+    quietly(attach, {
       head,
       reader: () => recording.reader('no digests'),
       said: () => this.#run?.said() ?? [],
       recording: () => recording.text(),
       watch: (next) => {
         this.#watcher = next;
-        recording.watch(next === null ? null : next.onLine);
-        if (next !== null && beginning) for (const microstep of made.splice(0)) quietly(next.onMicrostep, microstep);
+        recording.watch(next === null ? null : () => next.onLine());
+        if (next !== null && beginning)
+          for (const microstep of made.splice(0)) quietly(next.onMicrostep, microstep, next);
       },
       approve: async (callId, how) => this.#run?.run.approve(callId, how) ?? false,
       reject: async (callId, reason) => this.#run?.run.reject(callId, reason) ?? false,
@@ -87,9 +91,12 @@ export class RunWatch {
     this.#countSoon();
   }
 
-  ended({ status, reason }: AnyResult): void {
+  /** `null`: it has left its recording, and there is no result. */
+  ended(result: AnyResult | null): void {
+    const { status = 'waiting', reason = null } = result ?? {};
+    const attachment = this.#attachment;
     this.#run = null;
-    this.#attachment?.ended({ status: status === 'waiting' ? 'interrupted' : status, reason });
+    quietly(attachment?.ended, { status: status === 'waiting' ? 'interrupted' : status, reason }, attachment);
   }
 
   /** Deferred: the event comes before the actors have reached their next states. */
@@ -101,15 +108,15 @@ export class RunWatch {
       const calls = this.#run?.run.pending.length ?? 0;
       if (calls === this.#waiting) return;
       this.#waiting = calls;
-      this.#attachment?.waiting?.(calls);
+      quietly(this.#attachment?.waiting, calls, this.#attachment);
     });
   }
 }
 
 /** A listener must not stop what it listens to. */
-export function quietly<T>(listener: ((told: T) => void) | undefined, told: T): void {
+export function quietly<T>(listener: ((told: T) => void) | undefined, told: T, of?: unknown): void {
   try {
-    listener?.(told);
+    listener?.call(of, told);
   } catch {
     // It is the listener's to notice.
   }

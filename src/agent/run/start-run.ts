@@ -50,6 +50,8 @@ class RunningRun implements StartedRun, RunControls, Receiver, DriveObserver {
   #isOver = false;
   #isReleased = false;
   #cancelled: string | undefined;
+  /** Set if it could not be brought to its end. */
+  #failure: { readonly cause: unknown } | null = null;
   readonly #readers: RunReaders;
   readonly #messages: Messages;
   readonly #reply = new ReplyUnderWay();
@@ -95,11 +97,13 @@ class RunningRun implements StartedRun, RunControls, Receiver, DriveObserver {
     } catch (error) {
       if (plan.replayed()) {
         this.#isOver = true;
+        this.#watch.ended(null);
         await plan.onDone(null);
         void this.#messages.close(null);
         this.#readers.close(error instanceof Error ? error : new Error(String(error)));
         throw error;
       }
+      this.#failure = { cause: error };
       const output = failedOutput(plan.run.task, this.#live?.stopped?.settled ?? this.#snapshot()?.context, error);
       const failed = plan.redactor.redact(runResultOf(output, { runId: plan.run.runId, durationMs: 0 }));
       [result, isKept] = [failed, plan.run.resumable === true && this.#live !== null];
@@ -124,7 +128,9 @@ class RunningRun implements StartedRun, RunControls, Receiver, DriveObserver {
 
   #begin(makeStart: MakeStart): LiveRun {
     const plan = this.#plan;
-    const { head, work, journal: open, inspector = null } = makeStart(this.#cancelled);
+    const cancelled = this.#cancelled;
+    this.#preparing = null;
+    const { head, work, journal: open, inspector = null } = makeStart(cancelled);
     const journal = open(
       (event, to) => this.#live?.driven.accepts(event, to) ?? false,
       () => stateText(this.#snapshot()?.value ?? ''),
@@ -148,7 +154,8 @@ class RunningRun implements StartedRun, RunControls, Receiver, DriveObserver {
       ...(inspect === undefined ? {} : { inspect }),
     });
     const live = (this.#live = new LiveRun(plan, { driven, journal, recording }));
-    this.#preparing = null;
+    // By a listener of its first events, which are those of the machine that was just made.
+    if (this.#cancelled !== cancelled) void this.cancel(this.#cancelled ?? '').catch(() => false);
     this.#begun?.resolve(undefined);
     if (plan.parksOn !== undefined) void plan.run.caughtUp?.then(() => setTimeout(() => live.park(), 0));
     this.#watch.attach(inspector, { head, recording, run: this, fork: plan.fork });
@@ -232,7 +239,14 @@ class RunningRun implements StartedRun, RunControls, Receiver, DriveObserver {
     if (this.#isOver) return false;
     this.#cancelled ??= reason;
     this.#preparing?.abort();
-    return this.#plan.run.cancelled ?? true;
+    return (this.#preparing && this.#plan.run.cancelled) ?? this.#isCancelled();
+  }
+
+  /** Whether a cancel from before it had begun took effect: known once it is written. */
+  async #isCancelled(): Promise<boolean> {
+    const result = await this.done.catch(() => null);
+    if (this.#failure !== null) throw this.#failure.cause;
+    return result?.status === 'cancelled';
   }
 
   async approve(callId: string, how: ApprovalOptions): Promise<boolean> {
@@ -279,7 +293,7 @@ class RunningRun implements StartedRun, RunControls, Receiver, DriveObserver {
     if (this.#plan.run.resumable !== true || this.isOver()) return false;
     this.#isReleased = true;
     if (this.#live === null) await this.#untilBegun();
-    if (this.#live?.release('released') !== true) return false;
+    if (this.#live?.release('released') !== true) return (this.#isReleased = false);
     return (await this.done.catch(() => null))?.status === 'waiting';
   }
 }

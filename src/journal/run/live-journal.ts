@@ -159,7 +159,11 @@ export class LiveJournal implements RunJournal {
     } catch (error) {
       if (first.length > 0) throw error;
     } finally {
-      await this.#sink?.close();
+      try {
+        await this.#sink?.close();
+      } catch {
+        // As at its end; and what could not be written says why.
+      }
     }
   }
 

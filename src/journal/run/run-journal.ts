@@ -154,3 +154,12 @@ export interface Sink {
   onDoubt?(doubted: () => void): void;
   close(): void | Promise<void>;
 }
+
+/** Gives a run back. What was written counts, and what could not be says why: that its place cannot be tidied up changes neither. */
+export async function giveBack(sink: Pick<Sink, 'close'>): Promise<void> {
+  try {
+    await sink.close();
+  } catch {
+    // It is free once its place can be tidied up.
+  }
+}

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Model } from '../../../src/actors/model.ts';
 import { createAgent } from '../../../src/agent/create-agent.ts';
+import type { JournalStore, Sink } from '../../../src/journal/run/run-journal.ts';
 import { memoryJournal } from '../../../src/journal/stores/memory.ts';
 import { fakeTool } from '../../../src/testing/fake-tool.ts';
 import { scriptedModel } from '../../../src/testing/scripted-model.ts';
@@ -387,4 +388,57 @@ test('a message that is queued in a live run begins with its metadata, and is se
   expect(one).toMatchObject({ delivered: true });
   expect(other).toEqual(one);
   expect((await first).undelivered).toEqual([{ id: 'm', text: 'next', metadata: { request: 2 }, kind: 'queue' }]);
+});
+
+test('a run of a conversation that the agent resumes by its id adds nothing to what was said to the agent itself', async () => {
+  const journal = memoryJournal();
+  const { agent, model } = echoing({ journal });
+  const run = agent.conversation('c').run('hold');
+  await model.asked('hold');
+  expect(await run.release()).toBe(true);
+  const other = echoing({ journal }).agent;
+  await other.run('mine');
+  const resumed = other.resume(run.runId);
+  expect(await resumed.cancel()).toBe(true);
+  expect(await resumed).toMatchObject({ status: 'cancelled' });
+  expect(spoken(other.history)).toEqual(['mine', 'mine/1']);
+  expect(await other.run('more')).toMatchObject({ result: 'more/2' });
+});
+
+test('a secret in a message that waits behind a run which another process has ended is no mark of the next run', async () => {
+  const journal = memoryJournal();
+  const { agent, model } = echoing({ journal });
+  const run = agent.conversation('c').run('hold');
+  await model.asked('hold');
+  const queued = run.queue(`remember sk-${'o'.repeat(30)}`);
+  await expect.poll(() => run.recording()).toContain('remember');
+  await agent.close();
+  expect(await queued).toEqual({ delivered: false, reason: 'kept' });
+  const other = echoing({ journal });
+  expect(await other.agent.conversation('c').resume()).toMatchObject({ result: 'remember «secret»/2' });
+});
+
+test('nothing begins behind a run whose end cannot be written: it is to be resumed first', async () => {
+  const journal = memoryJournal();
+  const { agent, model } = echoing({ journal });
+  const run = agent.conversation('c').run('hold');
+  await model.asked('hold');
+  expect(await run.release()).toBe(true);
+  const full: JournalStore = {
+    ...journal,
+    take: async (runId) => {
+      const taken = await journal.take(runId);
+      if (taken === null) return null;
+      const append: Sink['append'] = (records) => {
+        if (records.some(({ t }) => t === 'end')) throw Object.assign(new Error('no disk'), { code: 'ENOSPC' });
+        return taken.sink.append(records);
+      };
+      return { ...taken, sink: { ...taken.sink, append } };
+    },
+  };
+  const other = echoing({ journal: full });
+  other.model.free('hold');
+  const next = await other.agent.conversation('c').run('next');
+  expect(next).toMatchObject({ status: 'failed', error: { code: 'ENOSPC' } });
+  expect(next.error?.message).toContain(`Run ${run.runId} could not be brought to its end`);
 });
