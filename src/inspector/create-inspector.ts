@@ -5,13 +5,12 @@ import { SEND_PATH, sendTokenOf } from './server/check-request.ts';
 import { fileSession, type FolderWatch, readableRecording, watchFolder } from './sessions/file-session.ts';
 import { LiveSystems } from './sessions/live-systems.ts';
 import { ReceivedSystems } from './sessions/received-systems.ts';
-import { SessionList } from './sessions/session-list.ts';
+import { type Session, SessionList } from './sessions/session-list.ts';
 import { openBrowser } from './server/open-browser.ts';
 import { ownPage, ownPlace, pageFiles } from './server/page-files.ts';
 import type { RunPort, WatchedActor } from './frames/run-port.ts';
 import { runSession } from './sessions/run-session.ts';
 import { listen } from './server/server.ts';
-import type { Session } from './sessions/session.ts';
 import { packageVersion } from './version.ts';
 
 /** Options of an inspector. */

@@ -15,6 +15,7 @@ import { initialSnapshot, isInitial, type LazySnapshot, type StepSource } from '
 import { actorName, agentAbove, logicName } from './names.ts';
 import { type ActorInfo, type Frame, isNumbered, type StepInfo } from './protocol.ts';
 import { endingTone } from './state-tones.ts';
+import { jsonEquals } from '../../parsing/schema/json-types.ts';
 import { agentMachine } from '../../machines/agent/agent.ts';
 import { loopDetectionMachine } from '../../machines/tool-call/loop-detection.ts';
 import type { AnyActorRef, AnyMachineSnapshot, AnyStateMachine } from 'xstate';
@@ -61,8 +62,9 @@ export class FrameMaker {
   readonly #options: FrameMakerOptions;
   readonly #session: string;
   readonly #seen = new Map<string, Seen>();
-  readonly #actors = new Map<string, Frame>();
-  readonly #drawings = new Map<string, Frame>();
+  /** The paths of those that live. */
+  readonly #actors = new Set<string>();
+  readonly #drawings = new Set<string>();
   #at = 0;
   #line = 0;
   #entry: number | null = null;
@@ -115,11 +117,6 @@ export class FrameMaker {
     this.#options.emit(frame, numbered);
   }
 
-  /** Frames for a viewer that comes late to a session that is not recorded: how actors are drawn, and those that live. */
-  standing(): readonly Frame[] {
-    return [...this.#drawings.values(), ...this.#actors.values()];
-  }
-
   #lookAtClock(): void {
     this.#at = this.#options.now?.() ?? this.#at;
   }
@@ -130,11 +127,8 @@ export class FrameMaker {
 
   #draw(machine: AnyStateMachine): string {
     const drawing = drawMachine(machine);
-    if (!this.#drawings.has(drawing.hash)) {
-      const frame: Frame = { t: 'drawing', drawing };
-      this.#drawings.set(drawing.hash, frame);
-      this.#emit(frame);
-    }
+    if (!this.#drawings.has(drawing.hash)) this.#emit({ t: 'drawing', drawing });
+    this.#drawings.add(drawing.hash);
     return drawing.hash;
   }
 
@@ -146,13 +140,12 @@ export class FrameMaker {
     const drawing = arrival === null ? null : this.#draw(arrival.machine);
     const name = arrival === null ? null : actorName(path, arrival.machine, arrival.snapshot);
     const info = { ...actor, ...(name === null ? {} : { name }), drawing };
-    const frame: Frame = { t: 'actor', session: this.#session, actor: info, step: this.#n };
-    this.#actors.set(path, frame);
-    this.#emit(frame);
+    this.#actors.add(path);
+    this.#emit({ t: 'actor', session: this.#session, actor: info, step: this.#n });
   }
 
   #gone(path: string): void {
-    const below = [...this.#actors.keys()].filter((other) => other === path || other.startsWith(`${path}/`));
+    const below = [...this.#actors].filter((other) => other === path || other.startsWith(`${path}/`));
     for (const one of below.toReversed()) {
       this.#actors.delete(one);
       this.#seen.delete(one);
@@ -278,13 +271,5 @@ function loopStep(before: AnyMachineSnapshot | null, after: AnyMachineSnapshot):
 
 /** Equal, though perhaps not the same: a settled round counts its failures again, and a run that is joined is another's copy. */
 function sameMemory(one: AnyMachineSnapshot, other: AnyMachineSnapshot): boolean {
-  return one.value === other.value && isEqual(one.context, other.context);
-}
-
-function isEqual(one: unknown, other: unknown): boolean {
-  if (Object.is(one, other)) return true;
-  if (typeof one !== 'object' || typeof other !== 'object' || one === null || other === null) return false;
-  const keys = Object.keys(one);
-  if (keys.length !== Object.keys(other).length) return false;
-  return keys.every((key) => isEqual(Reflect.get(one, key), Reflect.get(other, key)));
+  return one.value === other.value && jsonEquals(one.context, other.context);
 }

@@ -2,15 +2,15 @@ import type { RecordLine } from '../../journal/format/record.ts';
 import { RecordingError } from '../../journal/format/journal-error.ts';
 import { type Recording, readRecording } from '../../journal/format/recording.ts';
 import type { LineSource } from '../frames/run-port.ts';
-import type { ActReply, SessionInfo } from '../frames/protocol.ts';
+import type { ActReply, SessionEnding, SessionInfo } from '../frames/protocol.ts';
 import { JournalSession } from './journal-session.ts';
-import { type Session, recordedEnding, openApprovals } from './session.ts';
 import { readFile, readdir, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { describeThrown } from '../../json/to-json.ts';
 import { historiesIn } from '../../journal/stores/run-files.ts';
 import { withHistory } from '../../journal/format/histories.ts';
-import type { SessionList } from './session-list.ts';
+import type { Session, SessionList } from './session-list.ts';
+import { type Json, isJsonObject } from '../../json/json.ts';
 
 /** The session of a recording, and how to say that there are more lines. */
 interface FileSession {
@@ -90,6 +90,36 @@ export function fileSession(
       for (const watcher of watchers) watcher.onLine();
       onChange();
     },
+  };
+}
+
+/** How a recording ended, by its last line. */
+export function recordedEnding(last: RecordLine | undefined): SessionEnding {
+  return last?.t === 'end' ? endingOf(last.output) : { status: 'interrupted', reason: null };
+}
+
+/** How many calls of a recording wait for a person: those that were asked about and not answered, while it has no end. */
+export function openApprovals(lines: readonly RecordLine[]): number {
+  if (lines.at(-1)?.t === 'end') return 0;
+  const open = new Set<string>();
+  for (const line of lines) {
+    if (line.t === 'start' && line.name === 'askApproval') open.add(line.id);
+    if (line.t === 'outcome') open.delete(line.id);
+    // A person's answer from outside goes to the call of its actor.
+    if (line.t === 'event' && line.event.type.startsWith('approval.'))
+      for (const id of open) if (line.to !== undefined && id.startsWith(`${line.to}/`)) open.delete(id);
+  }
+  return open.size;
+}
+
+const STATUSES = ['answered', 'stopped', 'failed', 'cancelled'] as const;
+
+function endingOf(output: Json): SessionEnding {
+  if (!isJsonObject(output)) return { status: 'failed', reason: null };
+  const { status, reason } = output;
+  return {
+    status: STATUSES.find((one) => one === status) ?? 'failed',
+    reason: typeof reason === 'string' ? reason : null,
   };
 }
 

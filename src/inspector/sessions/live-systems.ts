@@ -33,7 +33,6 @@ class SystemSession {
     const began = performance.now();
     const session = new LoggedSession(id, {
       ...options,
-      standing: () => maker.standing(),
       act: async (act) => (options.can.includes('send') ? send(root, act) : NOT_STEERED),
     });
     const maker = new FrameMaker({

@@ -2,7 +2,7 @@ import { abortable } from '../frames/event-loop.ts';
 import type { DisplayCache } from '../frames/display-json.ts';
 import { eventBytes, FrameLog } from '../frames/frame-log.ts';
 import type { Act, ActReply, Frame, FramePage, SessionEnding, SessionInfo, StepDetail } from '../frames/protocol.ts';
-import type { KeptFrames, Session } from './session.ts';
+import type { KeptFrames, Session } from './session-list.ts';
 
 /** What is known of an actor system, and what may be done with it. */
 export interface LoggedOptions {
@@ -13,8 +13,6 @@ export interface LoggedOptions {
   /** Puts marks in the place of secrets. */
   readonly redact: <T>(value: T) => T;
   readonly act: (act: Act) => Promise<ActReply>;
-  /** Frames for a viewer that comes late: how actors are drawn, and those that live. */
-  readonly standing: () => readonly Frame[];
   readonly onChange: () => void;
   readonly onClose?: () => void;
 }
@@ -42,6 +40,9 @@ export class LoggedSession implements Session, KeptFrames {
   readonly #options: LoggedOptions;
   readonly #at = new Date().toISOString();
   readonly #log = new FrameLog(KEPT_BYTES);
+  /** For a viewer that comes late: how actors are drawn, by hash, and those that live, by path. */
+  readonly #drawings = new Map<string, Frame>();
+  readonly #actors = new Map<string, Frame>();
   readonly #steps = new Map<number, { readonly detail: DetailMaker; readonly bytes: number }>();
   #bytesKept = 0;
   #ending = RUNNING;
@@ -75,6 +76,9 @@ export class LoggedSession implements Session, KeptFrames {
   }
 
   add(frame: Frame, numbered: boolean): void {
+    if (frame.t === 'drawing') this.#drawings.set(frame.drawing.hash, frame);
+    if (frame.t === 'actor') this.#actors.set(frame.actor.path, frame);
+    if (frame.t === 'actor-gone') this.#actors.delete(frame.path);
     this.#log.push(frame, numbered);
   }
 
@@ -98,7 +102,7 @@ export class LoggedSession implements Session, KeptFrames {
       const { start } = log;
       if (place < start.place) {
         const gap: Frame = { t: 'gap', session: this.id, dropped: start.number - number };
-        yield eventBytes([...this.#options.standing(), gap]);
+        yield eventBytes([...this.#drawings.values(), ...this.#actors.values(), gap]);
         ({ place, number } = start);
         continue;
       }

@@ -296,7 +296,7 @@ test('visits are counted up to the step that is looked at, forwards and backward
 });
 
 test('a server that speaks a newer protocol is known to', () => {
-  const { model } = modelOf([{ t: 'hello', protocol: 99, version: '9.0.0', live: true, sessions: [] }, sessionFrame()]);
+  const { model } = modelOf([{ t: 'hello', protocol: 99, version: '9.0.0', sessions: [] }, sessionFrame()]);
 
   expect(model.server).toMatchObject({ version: '9.0.0', newer: true });
 });

@@ -8,7 +8,6 @@ const hello = (sessions: readonly string[], protocol = PROTOCOL): Frame => ({
   t: 'hello',
   protocol,
   version: '1.0.0',
-  live: true,
   sessions,
 });
 const changed = (id: string, more: Partial<SessionInfo>): Frame => {

@@ -113,7 +113,7 @@ interface FeedOptions {
 }
 
 /** All that a server has of the sessions of another. */
-const NO_SESSIONS: Frame = { t: 'hello', protocol: PROTOCOL, version: '', live: true, sessions: [] };
+const NO_SESSIONS: Frame = { t: 'hello', protocol: PROTOCOL, version: '', sessions: [] };
 
 /** A stream that ends to make room for others is open again within this time, in milliseconds. */
 const LOST_MS = 3000;

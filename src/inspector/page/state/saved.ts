@@ -39,7 +39,7 @@ export function readSaved(document: Document): Saved | null {
     },
     show: (take) => {
       const sessions = [...shown.keys()];
-      take({ t: 'hello', protocol: PROTOCOL, version: value.version, live: false, sessions });
+      take({ t: 'hello', protocol: PROTOCOL, version: value.version, sessions });
       for (const { info } of value.sessions) take({ t: 'session', session: info });
       for (const { show } of shown.values()) show(take);
     },
