@@ -24,8 +24,7 @@ import type { AnyActorRef, AnyMachineSnapshot, AnyStateMachine } from 'xstate';
 export interface FrameOptions {
   /** The id of the session in the frames. */
   readonly session: string;
-  /** `numbered` false: the frame is not part of a recording and may be missed. */
-  readonly emit: (frame: Frame, numbered: boolean) => void;
+  readonly emit: (frame: Frame) => void;
   /** Gets what each step's details are made of, right after its frame. */
   readonly onStep?: (step: StepInfo, source: StepSource) => void;
 }
@@ -111,10 +110,8 @@ export class FrameMaker {
 
   event(event: RunEvent): void {
     this.#lookAtClock();
-    const numbered = isNumbered(event);
-    const agent = numbered && event.child !== undefined ? { agent: this.#agent } : {};
-    const frame: Frame = { t: 'event', session: this.#session, event, at: this.#at, step: this.#n, ...agent };
-    this.#options.emit(frame, numbered);
+    const agent = isNumbered(event) && event.child !== undefined ? { agent: this.#agent } : {};
+    this.#emit({ t: 'event', session: this.#session, event, at: this.#at, step: this.#n, ...agent });
   }
 
   #lookAtClock(): void {
@@ -122,7 +119,7 @@ export class FrameMaker {
   }
 
   #emit(frame: Frame): void {
-    this.#options.emit(frame, true);
+    this.#options.emit(frame);
   }
 
   #draw(machine: AnyStateMachine): string {

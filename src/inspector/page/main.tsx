@@ -2,7 +2,7 @@ import { effect } from '@preact/signals';
 import { render } from 'preact';
 import { frameFeed, isPlayed, liveFeed } from './state/feed.ts';
 import { keepFocus, listenToKeys } from './state/keys.ts';
-import { layouts, prepareLayouts } from './state/layouts.ts';
+import { prepareLayouts } from './state/layouts.ts';
 import { liveDesk, workerPlayers } from './state/desk.ts';
 import { acceptDrops, compareWith } from './state/orders.ts';
 import { type Page, PageContext, pageState } from './state/page-state.ts';
@@ -28,7 +28,7 @@ function start(): void {
     prepareLayouts();
   }
   const playerOf = (session: string) => (isPlayed(state, session) ? players : null);
-  const page: Page = { state, desk: saved?.desk ?? liveDesk(token, playerOf), layouts: layouts() };
+  const page: Page = { state, desk: saved?.desk ?? liveDesk(token, playerOf) };
   if (saved === null) {
     const feed = liveFeed(state, { token, take, players });
     effect(() => {

@@ -38,7 +38,7 @@ class SystemSession {
     const maker = new FrameMaker({
       session: id,
       now: () => Math.round(performance.now() - began),
-      emit: (frame, numbered) => session.add(frame, numbered),
+      emit: (frame) => session.add(frame),
       onStep: (step, source) => session.keepStep(step.n, (known) => detailOf(step, source, known)),
     });
     this.session = session;

@@ -82,7 +82,7 @@ export class ReceivedSession {
     this.#actors.set(sessionId, actor);
     const drawing = machine === null ? null : this.#draw(machine);
     const info = { path, parent, src: machine?.id ?? name, drawing };
-    this.session.add({ t: 'actor', session: this.session.id, actor: info, step: this.#n }, true);
+    this.session.add({ t: 'actor', session: this.session.id, actor: info, step: this.#n });
     setTimeout(() => this.#begin(actor, at), NEXT_MS).unref();
   }
 
@@ -134,7 +134,7 @@ export class ReceivedSession {
         entry: null,
         ...this.#senderOf(actor, event.type),
       };
-      this.session.add({ t: 'step', session: this.session.id, step }, true);
+      this.session.add({ t: 'step', session: this.session.id, step });
       const contexts = { before: begins ? null : actor.context, after: now.context };
       const detail = () => {
         // Its guards are in the other program: what was taken has passed, of the others nothing is known.
@@ -151,12 +151,12 @@ export class ReceivedSession {
 
   #gone(sessionId: string, { path }: ReceivedActor): void {
     this.#actors.delete(sessionId);
-    this.session.add({ t: 'actor-gone', session: this.session.id, path, step: this.#n }, true);
+    this.session.add({ t: 'actor-gone', session: this.session.id, path, step: this.#n });
   }
 
   #draw(machine: AnyStateMachine): string {
     const drawing = drawMachine(machine);
-    if (!this.#drawings.has(drawing.hash)) this.session.add({ t: 'drawing', drawing }, true);
+    if (!this.#drawings.has(drawing.hash)) this.session.add({ t: 'drawing', drawing });
     this.#drawings.add(drawing.hash);
     return drawing.hash;
   }

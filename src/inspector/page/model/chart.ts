@@ -33,8 +33,8 @@ export function holdsOthers({ kind, collapsed }: Pick<StateBox, 'kind' | 'collap
 }
 
 /** A transition in one line: the state that it leaves, on what, and where it leads. Its id, when it is not in the drawing. */
-export function arrowText(drawing: MachineDrawing | null, id: string): string {
-  for (const { path, transitions } of drawing === null ? [] : statesIn(drawing.root)) {
+export function arrowText(drawing: MachineDrawing | undefined, id: string): string {
+  for (const { path, transitions } of drawing === undefined ? [] : statesIn(drawing.root)) {
     const transition = transitions.find((one) => one.id === id);
     if (transition === undefined) continue;
     const on = transition.eventType === '' ? '' : ` on ${transition.label}`;

@@ -9,7 +9,6 @@ import type { JsonObject } from '../../../json/json.ts';
 import { createContext } from 'preact';
 import { useContext } from 'preact/hooks';
 import type { Desk } from './desk.ts';
-import type { Layouts } from './layouts.ts';
 
 /** What stands on the desk beside the conversation. */
 export type DeskTab = 'step' | 'steps' | 'sequence' | 'exchanges' | 'costs' | 'search' | 'compare';
@@ -161,7 +160,6 @@ export const NO_DRAFT: AnswerDraft = { edited: null, reason: '', sent: false };
 export interface Page {
   readonly state: PageState;
   readonly desk: Desk;
-  readonly layouts: Layouts;
 }
 
 /** Holds the page for all views below it. */

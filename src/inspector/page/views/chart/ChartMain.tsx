@@ -13,6 +13,7 @@ import {
 } from '../../model/chart.ts';
 import type { ChartLayout, StateBox } from '../../../layout/chart-layout.ts';
 import { type ActorState, actorText, innermost, NO_VISITS, visitsAt } from '../../model/actor-state.ts';
+import { layoutOf } from '../../state/layouts.ts';
 import { usePage, type PageState } from '../../state/page-state.ts';
 import { goTo } from '../../state/walk.ts';
 import { ChartRoutes, FromAnywhere, LitLabels, StateView } from './ChartDrawing.tsx';
@@ -230,10 +231,9 @@ interface LayoutWish {
  * the same machine stays; a text says why there is none.
  */
 function useLayout({ drawing, collapsed, labels, size }: LayoutWish): ChartLayout | string | null {
-  const { layouts } = usePage();
   const last = useRef<{ hash: string; layout: ChartLayout } | null>(null);
-  const wide = layouts.of(drawing, { collapsed, labels, direction: 'RIGHT' }).value;
-  const tall = layouts.of(drawing, { collapsed, labels, direction: 'DOWN' }).value;
+  const wide = layoutOf(drawing, { collapsed, labels, direction: 'RIGHT' }).value;
+  const tall = layoutOf(drawing, { collapsed, labels, direction: 'DOWN' }).value;
   const fit = (layout: ChartLayout): number => fitCamera(layout, size, TOP).zoom;
   const best =
     wide === null || typeof wide === 'string' || tall === null || typeof tall === 'string'

@@ -22,9 +22,7 @@ export function CompareList({ runs, comparison, items, selected, onPick, onOpen 
   return (
     <VirtualList
       items={items}
-      estimate={24}
       label="Both runs"
-      stick={false}
       reveal={reveal === -1 ? null : reveal}
       render={(item: FoldedRow) => {
         if (item.kind === 'fold')

@@ -1,5 +1,6 @@
 import { useEffect } from 'preact/hooks';
 import { hasTalk, costsOf, type TurnCost } from '../../model/talk.ts';
+import { TABS } from '../../state/keys.ts';
 import { type DeskTab, usePage } from '../../state/page-state.ts';
 import { CompareTab } from '../compare/CompareTab.tsx';
 import { ExchangesTab } from './ExchangesTab.tsx';
@@ -14,17 +15,6 @@ import { goTo } from '../../state/walk.ts';
 import { Empty } from '../parts/StepDetails.tsx';
 import { VirtualList } from '../parts/VirtualList.tsx';
 import { SearchTab } from './SearchTab.tsx';
-
-/** The tabs of the desk, in order: their numbers are their keys. */
-const TABS: readonly (readonly [DeskTab, string])[] = [
-  ['step', 'Step'],
-  ['steps', 'Transitions'],
-  ['sequence', 'Sequence'],
-  ['exchanges', 'Raw'],
-  ['costs', 'Usage'],
-  ['compare', 'Compare'],
-  ['search', 'Search'],
-];
 
 /** What only a conversation has. */
 const TALKED: readonly DeskTab[] = ['exchanges', 'costs'];
@@ -94,11 +84,10 @@ function StepsTab() {
   void state.revision.value;
   const position = state.position.value;
   if (session === null || session.steps.length === 0) return <Empty why="No transition yet." />;
-  const drawingOf = ({ actor }: StepInfo) => state.model.drawings.get(session.actors.get(actor)?.info.drawing ?? '');
+  const drawingOf = ({ actor }: StepInfo) => state.model.drawingOf(session.actors.get(actor)?.info);
   return (
     <VirtualList
       items={session.steps}
-      estimate={24}
       label="Transitions"
       stick={state.cursor.value === null}
       reveal={position}
@@ -141,10 +130,7 @@ function CostsTab() {
       </p>
       <VirtualList
         items={turns}
-        estimate={24}
         label="Usage by step"
-        stick={false}
-        reveal={null}
         render={(cost: TurnCost) => <CostRow {...cost} share={cost.durationMs / longest} />}
       />
       <CostRow {...total} turn="all" share={0} />
