@@ -9,7 +9,7 @@ declare global {
   var signalboxLayouts: Readonly<Record<string, unknown>> | undefined;
 }
 
-const known = new Map<string, Signal<ChartLayout | string | null>>();
+const layouts = new Map<string, Signal<ChartLayout | string | null>>();
 
 /**
  * The layout of a drawing; null while it is made, a text when it cannot be. Each is made once. Those of our own machines come
@@ -17,10 +17,10 @@ const known = new Map<string, Signal<ChartLayout | string | null>>();
  */
 export function layoutOf(drawing: MachineDrawing, style: ChartStyle): Signal<ChartLayout | string | null> {
   const key = layoutKey(drawing.hash, style);
-  const before = known.get(key);
+  const before = layouts.get(key);
   if (before !== undefined) return before;
   const made = signal<ChartLayout | string | null>(null);
-  known.set(key, made);
+  layouts.set(key, made);
   void make(key, drawing, style).then((layout) => {
     made.value = layout;
   });

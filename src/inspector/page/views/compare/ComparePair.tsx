@@ -12,7 +12,8 @@ import { Changes, NotKnown, Section, useDetail } from '../parts/StepDetails.tsx'
 import { JsonTree, EscapedText } from '../parts/Values.tsx';
 import { textDifference } from '../../model/compare/align.ts';
 
-interface ComparePairProps {
+/** Two runs that are compared, and which line of it is meant. */
+export interface ComparePairProps {
   readonly left: SessionModel;
   readonly right: SessionModel;
   readonly comparison: Comparison;
