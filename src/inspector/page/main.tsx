@@ -75,18 +75,8 @@ function takeToken(): string {
   return given ?? '';
 }
 
-/** What a saved page shows, and what its desk can answer. */
-interface Saved {
-  /** The ids of the session that the page is about, and of the one it is compared with; null for none. */
-  readonly session: string | null;
-  readonly beside: string | null;
-  readonly desk: Desk;
-  /** Passes on the frames of all sessions: those of recordings as they are played. */
-  show(take: (frame: Frame) => void): void;
-}
-
 /** Reads what was saved in a page; null for a page with a server behind it. */
-function readSaved(): Saved | null {
+function readSaved() {
   const text = document.getElementById('signalbox-saved')?.textContent;
   if (text === undefined || text === '') return null;
   const value: unknown = JSON.parse(text);
@@ -94,19 +84,22 @@ function readSaved(): Saved | null {
   const shown = new Map(value.sessions.map((saved) => [saved.info.id, savedSession(saved)]));
   const [first, other] = value.sessions;
   const refused = { ok: false, message: 'This page was saved: nothing can be changed in it.' } as const;
+  const desk: Desk = {
+    acts: false,
+    detail: async (session, step) => shown.get(session)?.detail(step) ?? null,
+    act: async () => refused,
+    search: async () => null,
+    open: async () => refused,
+    address: () => location.href,
+    links: () => null,
+  };
   return {
+    desk,
+    /** The ids of the session that the page is about, and of the one it is compared with; null for none. */
     session: first?.info.id ?? null,
     beside: other?.info.id ?? null,
-    desk: {
-      acts: false,
-      detail: async (session, step) => shown.get(session)?.detail(step) ?? null,
-      act: async () => refused,
-      search: async () => null,
-      open: async () => refused,
-      address: () => location.href,
-      links: () => null,
-    },
-    show: (take) => {
+    /** Passes on the frames of all sessions: those of recordings as they are played. */
+    show: (take: (frame: Frame) => void) => {
       const sessions = [...shown.keys()];
       take({ t: 'hello', protocol: PROTOCOL, version: value.version, sessions });
       for (const { info } of value.sessions) take({ t: 'session', session: info });

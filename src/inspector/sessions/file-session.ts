@@ -12,13 +12,6 @@ import { withHistory } from '../../journal/format/histories.ts';
 import type { Session, SessionList } from './session-list.ts';
 import { type Json, isJsonObject } from '../../json/json.ts';
 
-/** The session of a recording, and how to say that there are more lines. */
-interface FileSession {
-  readonly session: Session;
-  /** The recording as it is now; it begins as it did. */
-  grown(recording: Recording): void;
-}
-
 const NOBODY: ActReply = { ok: false, message: 'This is a recording: it has no run to send events to.' };
 const NO_AGENT: ActReply = {
   ok: false,
@@ -48,12 +41,12 @@ export function readableRecording(text: string | readonly (string | object)[]): 
 
 const DAMAGED = { status: 'failed', reason: 'damaged recording' } as const;
 
-/** Makes the session of a recording. */
+/** Makes the session of a recording, and how to say that there are more lines. */
 export function fileSession(
   id: string,
   { recording, problem }: ReadableRecording,
   onChange: () => void = () => undefined,
-): FileSession {
+) {
   const lines: RecordLine[] = [recording.head, ...recording.lines];
   const watchers = new Set<Parameters<LineSource['watch']>[0]>();
   const session = new JournalSession(id, {
@@ -83,7 +76,8 @@ export function fileSession(
   });
   return {
     session,
-    grown: (now) => {
+    /** The recording as it is now; it begins as it did. */
+    grown: (now: Recording): void => {
       const fresh = now.lines.slice(lines.length - 1);
       if (fresh.length === 0) return;
       lines.push(...fresh);
@@ -181,7 +175,7 @@ function damagedSession(file: DamagedFile, read: ReadableRecording | ThrownDescr
 
 /** Shows the recordings of a folder: those that are there, those that come, and what is added to them. */
 export async function watchFolder(folder: string, sessions: SessionList): Promise<FolderWatch> {
-  const known = new Map<string, { readonly file: FileSession; size: number }>();
+  const known = new Map<string, { readonly file: ReturnType<typeof fileSession>; size: number }>();
   /** Files that cannot be read to their end. `session`: it is listed as damaged, since it did not change for a while. */
   const unreadable = new Map<string, { readonly size: number; readonly session: string | null }>();
   /** Whether a file is that of a run which is shown itself, and so can be answered and steered. */
