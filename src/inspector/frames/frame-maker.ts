@@ -15,7 +15,6 @@ import { initialSnapshot, isInitial, type LazySnapshot, type StepSource } from '
 import { actorName, agentAbove, logicName } from './names.ts';
 import { type ActorInfo, type Frame, isNumbered, type StepInfo } from './protocol.ts';
 import { endingTone } from './state-tones.ts';
-import { jsonEquals } from '../../parsing/schema/json-types.ts';
 import { agentMachine } from '../../machines/agent/agent.ts';
 import { loopDetectionMachine } from '../../machines/tool-call/loop-detection.ts';
 import type { AnyActorRef, AnyMachineSnapshot, AnyStateMachine } from 'xstate';
@@ -268,5 +267,13 @@ function loopStep(before: AnyMachineSnapshot | null, after: AnyMachineSnapshot):
 
 /** Equal, though perhaps not the same: a settled round counts its failures again, and a run that is joined is another's copy. */
 function sameMemory(one: AnyMachineSnapshot, other: AnyMachineSnapshot): boolean {
-  return one.value === other.value && jsonEquals(one.context, other.context);
+  return one.value === other.value && isEqual(one.context, other.context);
+}
+
+function isEqual(one: unknown, other: unknown): boolean {
+  if (Object.is(one, other)) return true;
+  if (typeof one !== 'object' || typeof other !== 'object' || one === null || other === null) return false;
+  const keys = Object.keys(one);
+  if (keys.length !== Object.keys(other).length) return false;
+  return keys.every((key) => isEqual(Reflect.get(one, key), Reflect.get(other, key)));
 }

@@ -20,13 +20,6 @@ export function autoCollapsed(drawing: MachineDrawing, visited: { has(path: stri
   return closed;
 }
 
-/** Every set of states that {@link autoCollapsed} may name for a drawing: what is laid out ahead. */
-export function collapses(drawing: MachineDrawing): readonly ReadonlySet<string>[] {
-  let sets: readonly ReadonlySet<string>[] = [new Set()];
-  for (const path of autoCollapsed(drawing, new Set())) sets = sets.flatMap((set) => [set, new Set([...set, path])]);
-  return sets;
-}
-
 /** Whether a state is drawn around those that it holds. */
 export function holdsOthers({ kind, collapsed }: Pick<StateBox, 'kind' | 'collapsed'>): boolean {
   return (kind === 'compound' || kind === 'parallel') && !collapsed;

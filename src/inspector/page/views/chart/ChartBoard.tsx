@@ -69,7 +69,7 @@ export function ChartBoard() {
             <span class="spring" />
             <span class="dim mono">{drawn.filter(({ alive }) => alive).length}</span>
           </div>
-          <div class="branches-list">
+          <div class="scroll">
             {bySize(drawn, state.model.drawings).map((one) => (
               <Tile key={one.path} actor={one} chosen={one.path === actor?.path} />
             ))}

@@ -1,3 +1,4 @@
+import type { ComponentChildren } from 'preact';
 import { useEffect, useMemo } from 'preact/hooks';
 import { hasTalk, costsOf, type TurnCost } from '../../model/talk.ts';
 import { TABS } from '../../state/keys.ts';
@@ -25,6 +26,7 @@ export function DeskBoard() {
   const talks = hasTalk(state.session.value);
   const isThere = (one: DeskTab): boolean => talks || !TALKED.includes(one);
   const tab = isThere(state.tab.value) ? state.tab.value : 'step';
+  const View = VIEWS[tab];
   // A narrow page does not have room for all of them.
   useEffect(() => document.getElementById(`tab-${tab}`)?.scrollIntoView({ block: 'nearest' }), [tab]);
   return (
@@ -49,30 +51,21 @@ export function DeskBoard() {
         )}
       </div>
       <div class="desk-page" id="desk-page" role="tabpanel" aria-labelledby={`tab-${tab}`}>
-        <Page tab={tab} />
+        <View />
       </div>
     </section>
   );
 }
 
-function Page({ tab }: { readonly tab: DeskTab }) {
-  switch (tab) {
-    case 'step':
-      return <StepTab />;
-    case 'steps':
-      return <StepsTab />;
-    case 'sequence':
-      return <SequenceTab />;
-    case 'exchanges':
-      return <ExchangesTab />;
-    case 'costs':
-      return <CostsTab />;
-    case 'compare':
-      return <CompareTab />;
-    case 'search':
-      return <SearchTab />;
-  }
-}
+const VIEWS: { readonly [tab in DeskTab]: () => ComponentChildren } = {
+  step: StepTab,
+  steps: StepsTab,
+  sequence: SequenceTab,
+  exchanges: ExchangesTab,
+  costs: CostsTab,
+  compare: CompareTab,
+  search: SearchTab,
+};
 
 /** Why an event changed nothing. */
 const IGNORED = { blocked: 'nothing: its guards said no', unknown: 'nothing: no state takes it' } as const;
