@@ -2,10 +2,11 @@ import { mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type BuildOptions, type Plugin, build } from 'rolldown';
-import { collapses } from '../src/inspector/page/model/chart.ts';
+import { autoCollapsed } from '../src/inspector/page/model/chart.ts';
 import { layoutMachine } from '../src/inspector/layout/layout-machine.ts';
 import { layoutKey } from '../src/inspector/layout/chart-layout.ts';
 import { drawMachine } from '../src/inspector/frames/drawing.ts';
+import type { MachineDrawing } from '../src/inspector/frames/protocol.ts';
 import { agentMachine } from '../src/machines/agent/agent.ts';
 import { llmCallMachine } from '../src/machines/llm-call/llm-call.ts';
 import { loopDetectionMachine } from '../src/machines/tool-call/loop-detection.ts';
@@ -160,6 +161,13 @@ async function ownLayouts(): Promise<readonly MachineLayouts[]> {
     made.push({ id: machine.id, hash: drawing.hash, layouts });
   }
   return made;
+}
+
+/** Every set of states that the page may close in a drawing by itself. */
+function collapses(drawing: MachineDrawing): readonly ReadonlySet<string>[] {
+  let sets: readonly ReadonlySet<string>[] = [new Set()];
+  for (const path of autoCollapsed(drawing, new Set())) sets = sets.flatMap((set) => [set, new Set([...set, path])]);
+  return sets;
 }
 
 /** The page ships other people's code; their licenses ask to be passed on. A license of several packages stands there once. */

@@ -5,13 +5,12 @@ import { SEND_PATH, sendTokenOf } from './server/check-request.ts';
 import { fileSession, type FolderWatch, readableRecording, watchFolder } from './sessions/file-session.ts';
 import { LiveSystems } from './sessions/live-systems.ts';
 import { ReceivedSystems } from './sessions/received-systems.ts';
-import { SessionList } from './sessions/session-list.ts';
+import { type Session, SessionList } from './sessions/session-list.ts';
 import { openBrowser } from './server/open-browser.ts';
 import { ownPage, ownPlace, pageFiles } from './server/page-files.ts';
 import type { RunPort, WatchedActor } from './frames/run-port.ts';
 import { runSession } from './sessions/run-session.ts';
 import { listen } from './server/server.ts';
-import type { Session } from './sessions/session.ts';
 import { packageVersion } from './version.ts';
 
 /** Options of an inspector. */
@@ -88,13 +87,8 @@ export async function createInspector(options: InspectorOptions = {}): Promise<I
   return (await startInspector(options)).inspector;
 }
 
-/** An inspector, and whether a page of it was ever open. */
-interface StartedInspector {
-  readonly inspector: Inspector;
-  readonly wasOpened: () => boolean;
-}
-
-async function startInspector(options: InspectorOptions): Promise<StartedInspector> {
+/** Starts an inspector, and says whether a page of it was ever open. */
+async function startInspector(options: InspectorOptions) {
   const { page, port = 0, keep = 20, keepAlive = false } = checked(options);
   const { token = randomBytes(24).toString('base64url') } = options;
   const sessions = new SessionList(keep);
@@ -183,7 +177,7 @@ const ENDS_UNSEEN =
   'The inspector ends with this process, and nobody has opened it. To keep it: inspect: await createInspector({ keepAlive: true }). ' +
   'To look at runs later: journal: fileJournal(folder), then `signalbox inspect <folder>`.';
 
-let own: Promise<StartedInspector> | undefined;
+let own: ReturnType<typeof startInspector> | undefined;
 let told = false;
 
 /**

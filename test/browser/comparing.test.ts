@@ -61,7 +61,7 @@ test.skipIf(noChromium)(
       .poll(() => page.getByTestId('difference').textContent())
       .toMatch(/first difference is at transition \d+/);
     await expect.poll(() => rows.and(page.locator('.now')).getAttribute('class')).toContain('first');
-    const event = page.getByTestId('pair-event');
+    const event = page.getByTestId('section-event');
     await event.locator('[data-side="A"]').filter({ hasText: 'SQLITE_BUSY' }).waitFor();
     await event.locator('[data-side="B"]').filter({ hasText: '11150' }).waitFor();
 
@@ -69,7 +69,7 @@ test.skipIf(noChromium)(
     await page.keyboard.press('ArrowLeft');
     await rows.filter({ hasText: 'COMPLETION' }).click();
     await pair.getByText('COMPLETION').first().waitFor();
-    await page.getByTestId('pair-event').getByText('The same in both.').waitFor();
+    await page.getByTestId('section-event').getByText('The same in both.').waitFor();
     expect(problems).toEqual([]);
   },
 );
@@ -83,14 +83,14 @@ test.skipIf(noChromium)(
     await compare(page, poor);
 
     await page.locator('.row-compare.first[data-kind="data"]').getByText('≠ output.data.cents').waitFor();
-    const event = page.getByTestId('pair-event');
+    const event = page.getByTestId('section-event');
     await event.getByText('output.data.cents').waitFor();
     await expect.poll(() => event.locator('[data-side="A"]').textContent()).toBe('11150');
     await expect.poll(() => event.locator('[data-side="B"]').textContent()).toBe('20');
 
     // What the agent makes of it is no other move and no other event of its own, but another memory.
     await page.locator('.row-compare').filter({ hasText: 'tool.succeeded' }).click();
-    const context = page.getByTestId('pair-context');
+    const context = page.getByTestId('section-context');
     await context.locator('.pair-path').filter({ hasText: 'cents' }).first().waitFor();
     await expect.poll(() => context.locator('[data-side="A"]').allTextContents()).toContain('11150');
     await expect.poll(() => context.locator('[data-side="B"]').allTextContents()).toContain('20');
@@ -107,7 +107,7 @@ test.skipIf(noChromium)(
     await page.getByTestId('difference').getByText('Both runs took the same transitions with the same data.').waitFor();
 
     await page.locator('.row-compare').first().click();
-    const context = page.getByTestId('pair-context');
+    const context = page.getByTestId('section-context');
     await context.getByText('No relevant difference.').waitFor();
     await expect
       .poll(() => context.textContent())
@@ -158,7 +158,7 @@ test.skipIf(noChromium)(
     const saved = await open({ url: pathToFileURL(file).href });
 
     await saved.page.getByTestId('difference').getByText('The first difference is at transition 1.').waitFor();
-    await saved.page.getByTestId('pair-event').getByText('What time is it?').first().waitFor();
+    await saved.page.getByTestId('section-event').getByText('What time is it?').first().waitFor();
     await expect.poll(() => saved.page.locator('.run-picker').textContent()).toContain('Where is it warmer');
     const lost = `${pathToFileURL(file).href}#run=${other.runId}-not`;
     const phone = await open({ url: lost, width: 390, height: 844 });

@@ -3,7 +3,7 @@ import { syncBuiltinESMExports } from 'node:module';
 import { join } from 'node:path';
 import { afterEach, expect, onTestFinished, test, vi } from 'vitest';
 import { watchFolder } from '../../src/inspector/sessions/file-session.ts';
-import type { Session } from '../../src/inspector/sessions/session.ts';
+import type { Session } from '../../src/inspector/sessions/session-list.ts';
 import { SessionList } from '../../src/inspector/sessions/session-list.ts';
 import { testFolder } from '../support/test-folder.ts';
 import { startScene } from './scenes.ts';

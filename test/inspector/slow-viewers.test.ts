@@ -6,7 +6,7 @@ import type { Frame } from '../../src/inspector/frames/protocol.ts';
 import type { RunPort } from '../../src/inspector/frames/run-port.ts';
 import { JournalPlayer } from '../../src/inspector/page/player/journal-player.ts';
 import { runSession } from '../../src/inspector/sessions/run-session.ts';
-import type { Session } from '../../src/inspector/sessions/session.ts';
+import type { Session } from '../../src/inspector/sessions/session-list.ts';
 import { readRecording } from '../../src/journal/format/recording.ts';
 import { fakeTool } from '../../src/testing/fake-tool.ts';
 import { scriptedModel } from '../../src/testing/scripted-model.ts';

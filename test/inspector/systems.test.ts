@@ -5,7 +5,7 @@ import { activeStates } from '../../src/inspector/frames/actors.ts';
 import { drawMachine } from '../../src/inspector/frames/drawing.ts';
 import type { Frame } from '../../src/inspector/frames/protocol.ts';
 import { scriptedModel } from '../../src/testing/scripted-model.ts';
-import { viewer } from './viewer.ts';
+import { serverSentEvents, viewer } from './viewer.ts';
 import { inspector } from './with-inspector.ts';
 
 const lamp = setup({ types: { events: {} as { readonly type: 'TURN' } } }).createMachine({
@@ -51,7 +51,42 @@ const house = setup({
 
 const isStep = (event: string) => (frame: Frame) => frame.t === 'step' && frame.step.event === event;
 
+/** A ring of states with names so long that its first frames are soon forgotten. */
+const ring = createMachine({
+  id: 'ring',
+  initial: 'A',
+  states: {
+    A: { invoke: { id: 'lamp', src: lamp }, on: { go: `B${'b'.repeat(4000)}` } },
+    [`B${'b'.repeat(4000)}`]: { on: { go: 'A' } },
+  },
+});
+
 describe('an actor system of somebody else', () => {
+  test('that did more than is kept shows a late viewer how it is drawn, who lives and how much is gone, each once', async () => {
+    const shown = await inspector();
+    const actor = createActor(ring, { inspect: shown.inspect }).start();
+    for (let n = 0; n < 1001; n += 1) actor.send({ type: 'go' });
+    const look = viewer(shown.url);
+    const first = async (from: number, count: number) => {
+      const told: { readonly id: string | null; readonly data: unknown }[] = [];
+      for await (const event of serverSentEvents(await look.get(`/api/sessions/system-1/stream?from=${from}`)))
+        if (told.push(event) === count) return told;
+      return told;
+    };
+    const told = await first(0, 5);
+    const kinds = told.map(({ data }) => (data as Frame).t);
+    // The lamp is out.
+    expect(kinds.slice(0, 4)).toEqual(['drawing', 'drawing', 'actor', 'gap']);
+    const gap = told[3]?.data as Extract<Frame, { t: 'gap' }> | undefined;
+    const dropped = gap?.dropped ?? 0;
+    expect(dropped).toBeGreaterThan(500);
+    expect(told.map(({ id }) => id)).toEqual([null, null, null, String(dropped), String(dropped + 1)]);
+    // Its stream breaks right behind that, and continues: nothing of it is said again.
+    const [next] = await first(dropped, 1);
+    expect(next?.id).toBe(String(dropped + 1));
+    actor.stop();
+  });
+
   test('has another id in another process: a page that stayed open takes neither for the other', async () => {
     const ids: string[] = [];
     for (let at = 0; at < 2; at += 1) {

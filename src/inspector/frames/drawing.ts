@@ -43,7 +43,7 @@ export function statePath({ path }: Pick<AnyStateNode, 'path'>): string {
 }
 
 /** All transitions that begin in a state, those without an event last, as XState tries them. */
-export function transitionsOf(node: AnyStateNode): readonly AnyTransitionDefinition[] {
+function transitionsOf(node: AnyStateNode): readonly AnyTransitionDefinition[] {
   return [...[...node.transitions.values()].flat(), ...(node.always ?? [])];
 }
 
@@ -71,10 +71,8 @@ function nameTransitions(node: AnyStateNode): void {
 }
 
 function drawState(node: AnyStateNode): StateDrawing {
-  const { type, key, description } = node;
-  const tone = stateTone(node);
+  const { type, key, history } = node;
   const first = type === 'compound' ? node.initial.target[0] : undefined;
-  const { history } = node;
   return {
     path: statePath(node),
     name: key,
@@ -86,9 +84,7 @@ function drawState(node: AnyStateNode): StateDrawing {
       ...withoutPast(node),
     ],
     invokes: node.invoke.map(({ id, src }) => ({ id, src: sourceName(src, node.machine) })),
-    entry: actionNames(node.entry),
-    exit: actionNames(node.exit),
-    ...defined({ description, tone }),
+    ...defined({ tone: stateTone(node) }),
     ...(history === false ? {} : { history }),
   };
 }
@@ -121,13 +117,9 @@ function drawTransition(transition: AnyTransitionDefinition, node: AnyStateNode)
       eventType,
       target: target === undefined ? null : statePath(target),
       guard: guard === undefined ? null : guardName(guard),
-      actions: actionNames(actions),
+      actions: actions.map(actionName).filter((name) => name !== null),
     };
   });
-}
-
-function actionNames(actions: readonly unknown[]): readonly string[] {
-  return actions.map(actionName).filter((name) => name !== null);
 }
 
 /** An event type as people read it: `tool.failed`, `after backoff`, `callLlm.done`, `always`. */

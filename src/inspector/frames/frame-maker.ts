@@ -23,8 +23,7 @@ import type { AnyActorRef, AnyMachineSnapshot, AnyStateMachine } from 'xstate';
 export interface FrameOptions {
   /** The id of the session in the frames. */
   readonly session: string;
-  /** `numbered` false: the frame is not part of a recording and may be missed. */
-  readonly emit: (frame: Frame, numbered: boolean) => void;
+  readonly emit: (frame: Frame) => void;
   /** Gets what each step's details are made of, right after its frame. */
   readonly onStep?: (step: StepInfo, source: StepSource) => void;
 }
@@ -61,8 +60,9 @@ export class FrameMaker {
   readonly #options: FrameMakerOptions;
   readonly #session: string;
   readonly #seen = new Map<string, Seen>();
-  readonly #actors = new Map<string, Frame>();
-  readonly #drawings = new Map<string, Frame>();
+  /** The paths of those that live. */
+  readonly #actors = new Set<string>();
+  readonly #drawings = new Set<string>();
   #at = 0;
   #line = 0;
   #entry: number | null = null;
@@ -109,15 +109,8 @@ export class FrameMaker {
 
   event(event: RunEvent): void {
     this.#lookAtClock();
-    const numbered = isNumbered(event);
-    const agent = numbered && event.child !== undefined ? { agent: this.#agent } : {};
-    const frame: Frame = { t: 'event', session: this.#session, event, at: this.#at, step: this.#n, ...agent };
-    this.#options.emit(frame, numbered);
-  }
-
-  /** Frames for a viewer that comes late to a session that is not recorded: how actors are drawn, and those that live. */
-  standing(): readonly Frame[] {
-    return [...this.#drawings.values(), ...this.#actors.values()];
+    const agent = isNumbered(event) && event.child !== undefined ? { agent: this.#agent } : {};
+    this.#emit({ t: 'event', session: this.#session, event, at: this.#at, step: this.#n, ...agent });
   }
 
   #lookAtClock(): void {
@@ -125,16 +118,13 @@ export class FrameMaker {
   }
 
   #emit(frame: Frame): void {
-    this.#options.emit(frame, true);
+    this.#options.emit(frame);
   }
 
   #draw(machine: AnyStateMachine): string {
     const drawing = drawMachine(machine);
-    if (!this.#drawings.has(drawing.hash)) {
-      const frame: Frame = { t: 'drawing', drawing };
-      this.#drawings.set(drawing.hash, frame);
-      this.#emit(frame);
-    }
+    if (!this.#drawings.has(drawing.hash)) this.#emit({ t: 'drawing', drawing });
+    this.#drawings.add(drawing.hash);
     return drawing.hash;
   }
 
@@ -146,13 +136,12 @@ export class FrameMaker {
     const drawing = arrival === null ? null : this.#draw(arrival.machine);
     const name = arrival === null ? null : actorName(path, arrival.machine, arrival.snapshot);
     const info = { ...actor, ...(name === null ? {} : { name }), drawing };
-    const frame: Frame = { t: 'actor', session: this.#session, actor: info, step: this.#n };
-    this.#actors.set(path, frame);
-    this.#emit(frame);
+    this.#actors.add(path);
+    this.#emit({ t: 'actor', session: this.#session, actor: info, step: this.#n });
   }
 
   #gone(path: string): void {
-    const below = [...this.#actors.keys()].filter((other) => other === path || other.startsWith(`${path}/`));
+    const below = [...this.#actors].filter((other) => other === path || other.startsWith(`${path}/`));
     for (const one of below.toReversed()) {
       this.#actors.delete(one);
       this.#seen.delete(one);

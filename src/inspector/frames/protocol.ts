@@ -69,9 +69,6 @@ export interface StateDrawing {
   readonly children: readonly StateDrawing[];
   readonly transitions: readonly TransitionDrawing[];
   readonly invokes: readonly { readonly id: string; readonly src: string }[];
-  readonly entry: readonly string[];
-  readonly exit: readonly string[];
-  readonly description?: string;
   /** Left out: that of the state around it, else `go`. */
   readonly tone?: Tone;
   /** What a history state remembers: its own level, or all below it too. */
@@ -165,7 +162,6 @@ export type Frame =
       readonly t: 'hello';
       readonly protocol: number;
       readonly version: string;
-      readonly live: boolean;
       /** The ids of all sessions. */
       readonly sessions: readonly string[];
     }

@@ -59,10 +59,10 @@ function isEscaped(item: JsonObject): item is { readonly $: JsonObject } {
 
 function copied(item: object, each: (member: unknown) => Json): Json {
   if (Array.isArray(item)) return item.map(each);
-  const copy = Object.fromEntries(Object.entries(item).map(([key, member]) => [key, each(member)]));
+  const copy = mapped(item, each);
   return Object.hasOwn(item, '$') && Object.keys(item).length === 1 ? { $: copy } : copy;
 }
 
-function mapped(item: JsonObject, each: (member: Json) => Json): JsonObject {
+function mapped(item: object, each: (member: Json) => Json): JsonObject {
   return Object.fromEntries(Object.entries(item).map(([key, member]) => [key, each(member)]));
 }

@@ -12,8 +12,7 @@ import { isTextWithinDepth } from '../../json/depth.ts';
 import { type Json, type JsonObject, isJsonObject, parsedText } from '../../json/json.ts';
 import { share } from '../frames/shared-json.ts';
 import { receiveText } from '../sessions/received-systems.ts';
-import { type SessionList, searchSessions } from '../sessions/session-list.ts';
-import type { Session } from '../sessions/session.ts';
+import { type Session, type SessionList, searchSessions } from '../sessions/session-list.ts';
 import type { PageFiles } from './page-files.ts';
 import { eventStream, lastNumber } from './sse-response.ts';
 import { createHash } from 'node:crypto';
@@ -150,7 +149,7 @@ function listStream({ sessions, version }: RouteWorld): Response {
   async function* batches(signal: AbortSignal): AsyncGenerator<Uint8Array, void> {
     let isGreeted = false;
     for await (const ids of sessions.follow(signal)) {
-      const hello: Frame = { t: 'hello', protocol: PROTOCOL, version, live: true, sessions: ids };
+      const hello: Frame = { t: 'hello', protocol: PROTOCOL, version, sessions: ids };
       const changed = ids.map((id): Frame => {
         const session = sessions.find(id);
         return session === undefined ? { t: 'session-gone', session: id } : { t: 'session', session: session.info() };

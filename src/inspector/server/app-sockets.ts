@@ -16,12 +16,7 @@ import { fairTurns } from '../frames/event-loop.ts';
 import { type ReceivedConnection, type ReceivedSystems, receiveText } from '../sessions/received-systems.ts';
 
 /** The connections of one inspector. */
-export interface AppSockets {
-  /** Makes a connection of a request that was found to be allowed. `app` is the name that it gave itself. */
-  accept(request: Upgrade, app: string): Promise<void>;
-  /** Ends all of them, and takes no more. */
-  close(): void;
-}
+export type AppSockets = ReturnType<typeof appSockets>;
 
 /** A request to continue with another protocol, as Node hands it over. */
 export interface Upgrade {
@@ -36,7 +31,7 @@ const GOODBYE_MS = 300;
 const TOO_LONG = 'WS_ERR_UNSUPPORTED_MESSAGE_LENGTH';
 
 /** No connections yet. `longest` is the length of a message in bytes above which its connection is ended. */
-export function appSockets(connect: ReceivedSystems['connect'], longest: number): AppSockets {
+export function appSockets(connect: ReceivedSystems['connect'], longest: number) {
   const clients = new Set<WebSocket>();
   const takeTurn = fairTurns();
   let server: WebSocketServer | null = null;
@@ -71,7 +66,8 @@ export function appSockets(connect: ReceivedSystems['connect'], longest: number)
   };
 
   return {
-    accept: async ({ request, socket, head }, app) => {
+    /** Makes a connection of a request that was found to be allowed. `app` is the name that it gave itself. */
+    accept: async ({ request, socket, head }: Upgrade, app: string): Promise<void> => {
       server ??= await newServer(longest);
       if (closed) return void socket.destroy();
       if (clients.size >= MOST_APPS) return refuseUpgrade(socket, FULL);
@@ -80,7 +76,8 @@ export function appSockets(connect: ReceivedSystems['connect'], longest: number)
         listenTo(client, connect(app, isLeaving));
       });
     },
-    close: () => {
+    /** Ends all of them, and takes no more. */
+    close: (): void => {
       closed = true;
       for (const client of clients) {
         client.resume();

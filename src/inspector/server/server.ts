@@ -19,19 +19,11 @@ interface ServerOptions extends RouteWorld, Gate {
   readonly keepAlive: boolean;
 }
 
-/** A server that listens. */
-export interface InspectorServer {
-  readonly port: number;
-  /** Whether the process stays while it listens, or may end when nothing else is left to do. */
-  hold(stay: boolean): void;
-  close(): Promise<void>;
-}
-
 /** Of a body, but for recordings, and of a message, in bytes. */
 const LONGEST = 10_000_000;
 
 /** Listens on a port of 127.0.0.1; 0 for a free one. Rejects when the port is taken. */
-export async function listen({ port, keepAlive, connect, ...world }: ServerOptions): Promise<InspectorServer> {
+export async function listen({ port, keepAlive, connect, ...world }: ServerOptions) {
   const apps = appSockets(connect, LONGEST);
   const gate = (): Gate => ({ ...world, port: portOf(server) });
   const streams: Streams = new Set();
@@ -52,9 +44,10 @@ export async function listen({ port, keepAlive, connect, ...world }: ServerOptio
   hold(keepAlive);
   return {
     port: portOf(server),
+    /** Whether the process stays while it listens, or may end when nothing else is left to do. */
     hold,
     close: () =>
-      new Promise((resolve) => {
+      new Promise<void>((resolve) => {
         server.close(() => resolve());
         server.closeAllConnections();
         apps.close();

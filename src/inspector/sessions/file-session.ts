@@ -2,22 +2,15 @@ import type { RecordLine } from '../../journal/format/record.ts';
 import { RecordingError } from '../../journal/format/journal-error.ts';
 import { type Recording, readRecording } from '../../journal/format/recording.ts';
 import type { LineSource } from '../frames/run-port.ts';
-import type { ActReply, SessionInfo } from '../frames/protocol.ts';
+import type { ActReply, SessionEnding, SessionInfo } from '../frames/protocol.ts';
 import { JournalSession } from './journal-session.ts';
-import { type Session, recordedEnding, openApprovals } from './session.ts';
 import { readFile, readdir, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { describeThrown } from '../../json/to-json.ts';
 import { historiesIn } from '../../journal/stores/run-files.ts';
 import { withHistory } from '../../journal/format/histories.ts';
-import type { SessionList } from './session-list.ts';
-
-/** The session of a recording, and how to say that there are more lines. */
-interface FileSession {
-  readonly session: Session;
-  /** The recording as it is now; it begins as it did. */
-  grown(recording: Recording): void;
-}
+import type { Session, SessionList } from './session-list.ts';
+import { type Json, isJsonObject } from '../../json/json.ts';
 
 const NOBODY: ActReply = { ok: false, message: 'This is a recording: it has no run to send events to.' };
 const NO_AGENT: ActReply = {
@@ -48,12 +41,12 @@ export function readableRecording(text: string | readonly (string | object)[]): 
 
 const DAMAGED = { status: 'failed', reason: 'damaged recording' } as const;
 
-/** Makes the session of a recording. */
+/** Makes the session of a recording, and how to say that there are more lines. */
 export function fileSession(
   id: string,
   { recording, problem }: ReadableRecording,
   onChange: () => void = () => undefined,
-): FileSession {
+) {
   const lines: RecordLine[] = [recording.head, ...recording.lines];
   const watchers = new Set<Parameters<LineSource['watch']>[0]>();
   const session = new JournalSession(id, {
@@ -83,13 +76,44 @@ export function fileSession(
   });
   return {
     session,
-    grown: (now) => {
+    /** The recording as it is now; it begins as it did. */
+    grown: (now: Recording): void => {
       const fresh = now.lines.slice(lines.length - 1);
       if (fresh.length === 0) return;
       lines.push(...fresh);
       for (const watcher of watchers) watcher.onLine();
       onChange();
     },
+  };
+}
+
+/** How a recording ended, by its last line. */
+export function recordedEnding(last: RecordLine | undefined): SessionEnding {
+  return last?.t === 'end' ? endingOf(last.output) : { status: 'interrupted', reason: null };
+}
+
+/** How many calls of a recording wait for a person: those that were asked about and not answered, while it has no end. */
+export function openApprovals(lines: readonly RecordLine[]): number {
+  if (lines.at(-1)?.t === 'end') return 0;
+  const open = new Set<string>();
+  for (const line of lines) {
+    if (line.t === 'start' && line.name === 'askApproval') open.add(line.id);
+    if (line.t === 'outcome') open.delete(line.id);
+    // A person's answer from outside goes to the call of its actor.
+    if (line.t === 'event' && line.event.type.startsWith('approval.'))
+      for (const id of open) if (line.to !== undefined && id.startsWith(`${line.to}/`)) open.delete(id);
+  }
+  return open.size;
+}
+
+const STATUSES = ['answered', 'stopped', 'failed', 'cancelled'] as const;
+
+function endingOf(output: Json): SessionEnding {
+  if (!isJsonObject(output)) return { status: 'failed', reason: null };
+  const { status, reason } = output;
+  return {
+    status: STATUSES.find((one) => one === status) ?? 'failed',
+    reason: typeof reason === 'string' ? reason : null,
   };
 }
 
@@ -151,7 +175,7 @@ function damagedSession(file: DamagedFile, read: ReadableRecording | ThrownDescr
 
 /** Shows the recordings of a folder: those that are there, those that come, and what is added to them. */
 export async function watchFolder(folder: string, sessions: SessionList): Promise<FolderWatch> {
-  const known = new Map<string, { readonly file: FileSession; size: number }>();
+  const known = new Map<string, { readonly file: ReturnType<typeof fileSession>; size: number }>();
   /** Files that cannot be read to their end. `session`: it is listed as damaged, since it did not change for a while. */
   const unreadable = new Map<string, { readonly size: number; readonly session: string | null }>();
   /** Whether a file is that of a run which is shown itself, and so can be answered and steered. */

@@ -10,9 +10,10 @@
  */
 import type { RecordLine, RunRecord } from '../../journal/format/record.ts';
 import { abortable, SLICE_MS } from '../frames/event-loop.ts';
-import { type Act, type ActReply, type SessionEnding, type SessionInfo } from '../frames/protocol.ts';
+import type { Act, ActReply, SessionEnding, SessionInfo } from '../frames/protocol.ts';
 import type { LineSource, Unrecorded } from '../frames/run-port.ts';
-import { type Session, sessionInfo } from './session.ts';
+import { isJsonObject } from '../../json/json.ts';
+import type { Session } from './session-list.ts';
 
 interface JournalOptions {
   readonly kind: 'run' | 'recording';
@@ -229,4 +230,21 @@ class LineReader {
 
 function pause(ms: number): Promise<void> {
   return new Promise((resolve) => void (ms === 0 ? setImmediate(resolve) : setTimeout(resolve, ms)));
+}
+
+/** A session of a run or a recording as the page lists it. */
+export function sessionInfo(
+  head: RunRecord,
+  ending: SessionEnding,
+  more: Pick<SessionInfo, 'id' | 'kind' | 'problem' | 'can' | 'waiting'>,
+): SessionInfo {
+  return { ...more, title: head.input, agent: head.agent, at: head.at, ...ending, parent: parentOf(head) };
+}
+
+/** The run that this one was forked from, where its first line says so. */
+function parentOf(head: RunRecord): SessionInfo['parent'] {
+  const parent: unknown = Reflect.get(head, 'parent');
+  if (!isJsonObject(parent)) return null;
+  const { runId, entry } = parent;
+  return typeof runId === 'string' && typeof entry === 'number' ? { runId, entry } : null;
 }

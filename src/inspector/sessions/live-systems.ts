@@ -33,13 +33,12 @@ class SystemSession {
     const began = performance.now();
     const session = new LoggedSession(id, {
       ...options,
-      standing: () => maker.standing(),
       act: async (act) => (options.can.includes('send') ? send(root, act) : NOT_STEERED),
     });
     const maker = new FrameMaker({
       session: id,
       now: () => Math.round(performance.now() - began),
-      emit: (frame, numbered) => session.add(frame, numbered),
+      emit: (frame) => session.add(frame),
       onStep: (step, source) => session.keepStep(step.n, (known) => detailOf(step, source, known)),
     });
     this.session = session;

@@ -2,7 +2,7 @@ import { abortable } from '../frames/event-loop.ts';
 import type { DisplayCache } from '../frames/display-json.ts';
 import { eventBytes, FrameLog } from '../frames/frame-log.ts';
 import type { Act, ActReply, Frame, FramePage, SessionEnding, SessionInfo, StepDetail } from '../frames/protocol.ts';
-import type { KeptFrames, Session } from './session.ts';
+import type { KeptFrames, Session } from './session-list.ts';
 
 /** What is known of an actor system, and what may be done with it. */
 export interface LoggedOptions {
@@ -13,8 +13,6 @@ export interface LoggedOptions {
   /** Puts marks in the place of secrets. */
   readonly redact: <T>(value: T) => T;
   readonly act: (act: Act) => Promise<ActReply>;
-  /** Frames for a viewer that comes late: how actors are drawn, and those that live. */
-  readonly standing: () => readonly Frame[];
   readonly onChange: () => void;
   readonly onClose?: () => void;
 }
@@ -42,6 +40,9 @@ export class LoggedSession implements Session, KeptFrames {
   readonly #options: LoggedOptions;
   readonly #at = new Date().toISOString();
   readonly #log = new FrameLog(KEPT_BYTES);
+  /** For a viewer that comes late: how actors are drawn, by hash, and those that live, by path. */
+  readonly #drawings = new Map<string, Frame>();
+  readonly #actors = new Map<string, Frame>();
   readonly #steps = new Map<number, { readonly detail: DetailMaker; readonly bytes: number }>();
   #bytesKept = 0;
   #ending = RUNNING;
@@ -74,8 +75,11 @@ export class LoggedSession implements Session, KeptFrames {
     this.#options.onChange();
   }
 
-  add(frame: Frame, numbered: boolean): void {
-    this.#log.push(frame, numbered);
+  add(frame: Frame): void {
+    if (frame.t === 'drawing') this.#drawings.set(frame.drawing.hash, frame);
+    if (frame.t === 'actor') this.#actors.set(frame.actor.path, frame);
+    if (frame.t === 'actor-gone') this.#actors.delete(frame.path);
+    this.#log.push(frame);
   }
 
   /** Keeps what makes the details of a step, which takes about that many bytes, until there is no room for it. */
@@ -92,30 +96,28 @@ export class LoggedSession implements Session, KeptFrames {
   async *follow(from: number, signal: AbortSignal): AsyncGenerator<Uint8Array, void> {
     const log = this.#log;
     const unlessLeft = abortable(signal);
-    let place = log.placeAfter(from) ?? -1;
-    let number = from;
+    let number = Math.min(from, log.count);
     while (!signal.aborted && !log.closed) {
-      const { start } = log;
-      if (place < start.place) {
-        const gap: Frame = { t: 'gap', session: this.id, dropped: start.number - number };
-        yield eventBytes([...this.#options.standing(), gap]);
-        ({ place, number } = start);
+      const { forgotten } = log;
+      if (number < forgotten) {
+        const gap: Frame = { t: 'gap', session: this.id, dropped: forgotten - number };
+        yield eventBytes([...this.#drawings.values(), ...this.#actors.values(), gap], forgotten);
+        number = forgotten;
         continue;
       }
-      const more = log.read(place);
-      if (more === null) await unlessLeft(log.wait(place));
+      const more = log.read(number);
+      if (more === null) await unlessLeft(log.wait(number));
       else {
-        ({ place, number } = more);
+        ({ number } = more);
         yield more.bytes;
       }
     }
   }
 
   page(from: number, limit: number): FramePage {
-    const { start, count } = this.#log;
-    const first = Math.max(from, start.number);
-    const numbered = this.#log.kept().filter(({ number }) => (number ?? 0) > first);
-    const frames = numbered.slice(0, limit).map(({ frame }) => frame);
+    const { forgotten, count } = this.#log;
+    const first = Math.max(from, forgotten);
+    const frames = this.#log.kept().slice(first - forgotten, first - forgotten + limit);
     const last = first + frames.length;
     return { from: first, frames, next: last < count && frames.length > 0 ? last : null };
   }
@@ -133,7 +135,7 @@ export class LoggedSession implements Session, KeptFrames {
     // What one step leaves is what the next finds: made once, it is written once.
     const known: DisplayCache = new WeakMap();
     const details = [...this.#steps.values()].map(({ detail }) => this.#options.redact(detail(known)));
-    return { frames: this.#log.kept().map(({ frame }) => frame), details };
+    return { frames: this.#log.kept(), details };
   }
 
   act(act: Act): Promise<ActReply> {

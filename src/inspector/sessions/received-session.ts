@@ -10,7 +10,7 @@ import { createRedactor } from '../../actors/redactor.ts';
 import type { Json } from '../../json/json.ts';
 import { eventName } from '../../machines/events/transition-log.ts';
 import { drawMachine, transitionIds } from '../frames/drawing.ts';
-import type { Frame, StepInfo } from '../frames/protocol.ts';
+import type { StepInfo } from '../frames/protocol.ts';
 import { candidatesOf } from '../frames/step-details.ts';
 import { ENDINGS, LoggedSession } from './logged-session.ts';
 import { likelyTaken, receivedMachine, receivedStates, resolved } from './received-event.ts';
@@ -53,9 +53,7 @@ export class ReceivedSession {
   readonly #rootId: string;
   /** By session id, which is theirs. */
   readonly #actors = new Map<string, ReceivedActor>();
-  /** By path. */
-  readonly #actorFrames = new Map<string, Frame>();
-  readonly #drawings = new Map<string, Frame>();
+  readonly #drawings = new Set<string>();
   #began: number | null = null;
   #definitions = 0;
   #n = 0;
@@ -66,7 +64,6 @@ export class ReceivedSession {
       ...options,
       agent: app,
       can: [],
-      standing: () => [...this.#drawings.values(), ...this.#actorFrames.values()],
       redact: createRedactor(() => []).redact,
       act: () =>
         Promise.resolve({ ok: false, message: 'It runs in another program, which only reports what happens.' }),
@@ -85,9 +82,7 @@ export class ReceivedSession {
     this.#actors.set(sessionId, actor);
     const drawing = machine === null ? null : this.#draw(machine);
     const info = { path, parent, src: machine?.id ?? name, drawing };
-    const frame: Frame = { t: 'actor', session: this.session.id, actor: info, step: this.#n };
-    this.#actorFrames.set(path, frame);
-    this.session.add(frame, true);
+    this.session.add({ t: 'actor', session: this.session.id, actor: info, step: this.#n });
     setTimeout(() => this.#begin(actor, at), NEXT_MS).unref();
   }
 
@@ -139,7 +134,7 @@ export class ReceivedSession {
         entry: null,
         ...this.#senderOf(actor, event.type),
       };
-      this.session.add({ t: 'step', session: this.session.id, step }, true);
+      this.session.add({ t: 'step', session: this.session.id, step });
       const contexts = { before: begins ? null : actor.context, after: now.context };
       const detail = () => {
         // Its guards are in the other program: what was taken has passed, of the others nothing is known.
@@ -156,17 +151,13 @@ export class ReceivedSession {
 
   #gone(sessionId: string, { path }: ReceivedActor): void {
     this.#actors.delete(sessionId);
-    this.#actorFrames.delete(path);
-    this.session.add({ t: 'actor-gone', session: this.session.id, path, step: this.#n }, true);
+    this.session.add({ t: 'actor-gone', session: this.session.id, path, step: this.#n });
   }
 
   #draw(machine: AnyStateMachine): string {
     const drawing = drawMachine(machine);
-    if (!this.#drawings.has(drawing.hash)) {
-      const frame: Frame = { t: 'drawing', drawing };
-      this.#drawings.set(drawing.hash, frame);
-      this.session.add(frame, true);
-    }
+    if (!this.#drawings.has(drawing.hash)) this.session.add({ t: 'drawing', drawing });
+    this.#drawings.add(drawing.hash);
     return drawing.hash;
   }
 

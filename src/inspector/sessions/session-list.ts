@@ -1,7 +1,37 @@
 import { abortable, inSlices } from '../frames/event-loop.ts';
-import type { Session } from './session.ts';
-import type { SearchPage } from '../frames/protocol.ts';
+import type { Act, ActReply, Frame, FramePage, SearchPage, SessionInfo, StepDetail } from '../frames/protocol.ts';
 import { findInRecord, wantedText } from '../frames/record-search.ts';
+import type { RecordLine } from '../../journal/format/record.ts';
+
+/** One run, recording or actor system that the page can show. */
+export interface Session {
+  readonly id: string;
+  info(): SessionInfo;
+  /**
+   * The lines of its recording from after the one with this number on, as server-sent events, as they come, until the
+   * caller stops; the id of each event is the number of its last line. Of a machine without one: its frames.
+   */
+  follow(from: number, signal: AbortSignal): AsyncGenerator<Uint8Array, void>;
+  /** Reads the records one after the other, null when there are no more yet; left out where nothing is recorded. */
+  records?(): () => RecordLine | null;
+  /** The lines so far, one after the other. */
+  lines?(): AsyncGenerator<Uint8Array, void>;
+  /** The recording as JSON lines; null where nothing is recorded. */
+  recording(): string | null;
+  /** What is kept of a machine without a recording; left out for all others. */
+  readonly kept?: KeptFrames;
+  act(act: Act): Promise<ActReply>;
+  close(): void;
+}
+
+/** Frames of a machine that was watched, as far as they are kept. */
+export interface KeptFrames {
+  page(from: number, limit: number): FramePage;
+  /** Null: there is no such step. */
+  detail(n: number): StepDetail | null;
+  /** Everything that a saved page shows of it: its frames, and the details of their steps in order. */
+  all(): { readonly frames: readonly Frame[]; readonly details: readonly StepDetail[] };
+}
 
 /** One that follows the list: the ids of what is new for it, and how to wake it. */
 interface Follower {

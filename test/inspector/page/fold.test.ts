@@ -9,6 +9,7 @@ import { framesOf } from '../frames-of.ts';
 import type { RunEvent } from '../../../src/machines/events/run-events.ts';
 import { actorsAt, visitsAt } from '../../../src/inspector/page/model/actor-state.ts';
 import { foldTalk, talkAt } from '../../../src/inspector/page/model/fold-talk.ts';
+import { TalkDraft } from '../../../src/inspector/page/model/talk-draft.ts';
 import { waitingCalls } from '../../../src/inspector/page/model/talk.ts';
 import { framesOfScene, modelOf, sessionFrame, sessionOf, step } from './fixture.ts';
 
@@ -131,9 +132,9 @@ test('however one looks around in a long run, the conversation is what had been 
   }
   const told = session.told.map((one, place) => ({ ...one, step: place }));
   const fresh = (position: number) => {
-    const folding = foldTalk();
-    for (const one of told.slice(0, position + 1)) folding.add(one);
-    return folding.talk.items;
+    const draft = new TalkDraft();
+    for (const one of told.slice(0, position + 1)) foldTalk(draft, one);
+    return draft.items;
   };
   const last = told.length - 1;
   expect(last).toBeGreaterThan(4200);
@@ -202,9 +203,9 @@ test('a turn without a reply is over when its run or the call of its agent is, a
   expect((await run).status).toBe('failed');
   const { told } = modelOf(framesOf(readRecording(run.recording()), { id: 'run', version: '' })).session;
   const turns = (end: number) => {
-    const folding = foldTalk();
-    for (const one of told.slice(0, end)) folding.add(one);
-    return folding.talk.items.flatMap((item) =>
+    const draft = new TalkDraft();
+    for (const one of told.slice(0, end)) foldTalk(draft, one);
+    return draft.items.flatMap((item) =>
       item.kind === 'model' ? [`${item.by?.name ?? 'root'} ${item.replied !== null} ${item.endedAt !== null}`] : [],
     );
   };
@@ -296,7 +297,7 @@ test('visits are counted up to the step that is looked at, forwards and backward
 });
 
 test('a server that speaks a newer protocol is known to', () => {
-  const { model } = modelOf([{ t: 'hello', protocol: 99, version: '9.0.0', live: true, sessions: [] }, sessionFrame()]);
+  const { model } = modelOf([{ t: 'hello', protocol: 99, version: '9.0.0', sessions: [] }, sessionFrame()]);
 
   expect(model.server).toMatchObject({ version: '9.0.0', newer: true });
 });

@@ -2,13 +2,13 @@ import { expect, test } from 'vitest';
 import { type Frame, PROTOCOL, type SessionInfo } from '../../../src/inspector/frames/protocol.ts';
 import type { RunEvent } from '../../../src/machines/events/run-events.ts';
 import { PageModel } from '../../../src/inspector/page/model/page-model.ts';
+import { isFrame } from '../../../src/inspector/page/state/feed.ts';
 import { sessionFrame, step } from './fixture.ts';
 
 const hello = (sessions: readonly string[], protocol = PROTOCOL): Frame => ({
   t: 'hello',
   protocol,
   version: '1.0.0',
-  live: true,
   sessions,
 });
 const changed = (id: string, more: Partial<SessionInfo>): Frame => {
@@ -34,6 +34,14 @@ test.each([
   ['a newer', PROTOCOL + 1, true],
 ])('a page says of a server that speaks %s protocol only what is true', (_, protocol, newer) => {
   expect(modelWith(null, [hello([], protocol)]).model.server?.newer).toBe(newer);
+});
+
+test('a message of a kind that this page does not know, of a newer server, changes nothing', () => {
+  const told: readonly unknown[] = [{ t: 'chorus', session: 'a' }, { t: 'weather' }];
+  const frames = told.filter(isFrame);
+  const { model, ids } = modelWith('a', [sessionFrame('a'), { t: 'step', session: 'a', step: step(1, 'IDLE') }]);
+  for (const frame of frames) model.add(frame);
+  expect([frames.length, ids(), model.sessions.get('a')?.steps.length]).toEqual([2, ['a'], 1]);
 });
 
 test('a session that the server drops is dropped, but not while it is shown; one that it drops and has again stays', () => {

@@ -58,8 +58,13 @@ test('durations read well from microseconds to months', () => {
   ]);
 });
 
+function lanesOfScene(scene: string) {
+  const { model, session } = modelOf(framesOfScene(scene));
+  return lanesOf(session, model.drawings);
+}
+
 test('calls side by side have a lane each; what never overlaps shares one', () => {
-  const lanes = lanesOf(sessionOf('parallel'));
+  const lanes = lanesOfScene('parallel');
 
   expect(lanes.map(({ label }) => label)).toEqual(['assistant', 'model', 'get_weather', 'get_weather']);
   expect(lanes.map(({ depth }) => depth)).toEqual([0, 1, 1, 1]);
@@ -72,7 +77,7 @@ test('each step of a plan is in the lane of its tool, and is named after it, tho
     return said === undefined ? null : actorText(session, session.steps[said.step]?.actor ?? '', said.step);
   };
 
-  const labels = lanesOf(session).map(({ label }) => label);
+  const labels = lanesOfScene('plan-recovery').map(({ label }) => label);
   expect(labels).toEqual(['assistant', 'model', 'get_weather', 'book_table']);
   expect(placeLifelines(session).names).toEqual(expect.arrayContaining(labels));
   expect([nameAt('tool.started'), nameAt('recovery.step')]).toEqual([
@@ -100,8 +105,8 @@ test('an agent that a step of a plan asks is below the call that asked it, whate
     silent: true,
   }).run('Look around');
   await run;
-  const { session } = modelOf(framesOf(readRecording(run.recording()), { id: 'run', version: '' }));
-  expect(lanesOf(session).map(({ label, depth }) => `${depth} ${label}`)).toEqual([
+  const { model, session } = modelOf(framesOf(readRecording(run.recording()), { id: 'run', version: '' }));
+  expect(lanesOf(session, model.drawings).map(({ label, depth }) => `${depth} ${label}`)).toEqual([
     '0 chief',
     '1 model',
     '1 look',
@@ -129,7 +134,7 @@ test.each(['plan-recovery', 'parallel'])('lanes that are followed live are those
 });
 
 test('spans of a lane follow each other without overlapping', () => {
-  for (const { spans, depth } of lanesOf(sessionOf('plan-recovery')))
+  for (const { spans, depth } of lanesOfScene('plan-recovery'))
     for (const [index, span] of spans.entries()) {
       // All calls are over, and the last state of each ends with it.
       if (depth > 0) expect(span.to).not.toBeNull();

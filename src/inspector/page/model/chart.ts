@@ -20,21 +20,14 @@ export function autoCollapsed(drawing: MachineDrawing, visited: { has(path: stri
   return closed;
 }
 
-/** Every set of states that {@link autoCollapsed} may name for a drawing: what is laid out ahead. */
-export function collapses(drawing: MachineDrawing): readonly ReadonlySet<string>[] {
-  let sets: readonly ReadonlySet<string>[] = [new Set()];
-  for (const path of autoCollapsed(drawing, new Set())) sets = sets.flatMap((set) => [set, new Set([...set, path])]);
-  return sets;
-}
-
 /** Whether a state is drawn around those that it holds. */
 export function holdsOthers({ kind, collapsed }: Pick<StateBox, 'kind' | 'collapsed'>): boolean {
   return (kind === 'compound' || kind === 'parallel') && !collapsed;
 }
 
 /** A transition in one line: the state that it leaves, on what, and where it leads. Its id, when it is not in the drawing. */
-export function arrowText(drawing: MachineDrawing | null, id: string): string {
-  for (const { path, transitions } of drawing === null ? [] : statesIn(drawing.root)) {
+export function arrowText(drawing: MachineDrawing | undefined, id: string): string {
+  for (const { path, transitions } of drawing === undefined ? [] : statesIn(drawing.root)) {
     const transition = transitions.find((one) => one.id === id);
     if (transition === undefined) continue;
     const on = transition.eventType === '' ? '' : ` on ${transition.label}`;

@@ -6,15 +6,6 @@ import { jsonEquals } from '../../../parsing/schema/json-types.ts';
 import { isQuestion, TalkDraft } from './talk-draft.ts';
 import type { ToolSource } from '../../../tools/server-tool.ts';
 
-/**
- * Makes the conversation of the events of a run: feed it in order, read `talk` whenever you like. Pure in what it is fed: the
- * same events give the same conversation.
- */
-export function foldTalk(): { readonly talk: TalkLog; add(told: SaidEvent): void } {
-  const draft = new TalkDraft();
-  return { talk: draft, add: (told) => fold(draft, told) };
-}
-
 /** After so many events a draft is kept: moving around in a long run folds no more than these again. */
 const KEPT_EVERY = 2048;
 
@@ -31,12 +22,13 @@ export function talkAt(told: readonly SaidEvent[], position: number): TalkLog {
   for (let next = known * KEPT_EVERY; next < end; next++) {
     if (next > 0 && next % KEPT_EVERY === 0 && next / KEPT_EVERY > drafts.length) drafts.push(draft.copy());
     const one = told[next];
-    if (one !== undefined) fold(draft, one);
+    if (one !== undefined) foldTalk(draft, one);
   }
   return draft;
 }
 
-function fold(draft: TalkDraft, told: SaidEvent): void {
+/** Adds what an event says to the conversation. Pure in what it is fed: the same events in order give the same conversation. */
+export function foldTalk(draft: TalkDraft, told: SaidEvent): void {
   const { event } = told;
   switch (event.type) {
     case 'run.started':

@@ -9,6 +9,7 @@ import {
   isNumbered,
 } from '../../frames/protocol.ts';
 import { foldTalk } from './fold-talk.ts';
+import { TalkDraft } from './talk-draft.ts';
 import type { SaidEvent, TalkLog } from './talk.ts';
 import { lastUpTo } from './time-scale.ts';
 
@@ -21,7 +22,10 @@ export class PageModel {
     readonly sessions: ReadonlySet<string>;
   } | null = null;
   readonly #drawings = new Map<string, MachineDrawing>();
+  readonly drawings: ReadonlyMap<string, MachineDrawing> = this.#drawings;
   readonly #sessions = new Map<string, SessionModel>();
+  /** In order of appearance. */
+  readonly sessions: ReadonlyMap<string, SessionModel> = this.#sessions;
   /** Those that the server has dropped. */
   readonly #gone = new Set<string>();
   /** Whether a session is being viewed: it then stays, although the server has dropped it. */
@@ -55,13 +59,9 @@ export class PageModel {
     this.forgetGone();
   }
 
-  get drawings(): ReadonlyMap<string, MachineDrawing> {
-    return this.#drawings;
-  }
-
-  /** In order of appearance. */
-  get sessions(): ReadonlyMap<string, SessionModel> {
-    return this.#sessions;
+  /** How an actor is drawn; undefined for one that is not, or is not known. */
+  drawingOf(actor: Pick<ActorInfo, 'drawing'> | undefined): MachineDrawing | undefined {
+    return this.#drawings.get(actor?.drawing ?? '');
   }
 
   /** Takes in one frame. Frames of a session that was never announced are dropped. */
@@ -141,38 +141,23 @@ export class SessionModel {
   /** The latest time that was received, in milliseconds from the session's beginning. */
   lastAt = 0;
   readonly #actors = new Map<string, GrowingTrack>();
+  readonly actors: ReadonlyMap<string, ActorTrack> = this.#actors;
   readonly #steps: StepInfo[] = [];
+  /** Positions in this list are what every view counts in; `StepInfo.n` is only what the server is asked with. */
+  readonly steps: readonly StepInfo[] = this.#steps;
   readonly #told: SaidEvent[] = [];
+  /** All events without tokens: the conversation at any step is rebuilt from them. */
+  readonly told: readonly SaidEvent[] = this.#told;
   readonly #records: RecordLine[] = [];
-  readonly #talk = foldTalk();
+  readonly records: readonly RecordLine[] = this.#records;
+  readonly #talk = new TalkDraft();
+  /** The conversation as of now, tokens included. */
+  readonly talk: TalkLog = this.#talk;
   #lastSeq = -1;
 
   constructor(info: SessionInfo) {
     this.info = info;
     if (info.kind === 'system') this.read = 1;
-  }
-
-  get actors(): ReadonlyMap<string, ActorTrack> {
-    return this.#actors;
-  }
-
-  /** Positions in this list are what every view counts in; `StepInfo.n` is only what the server is asked with. */
-  get steps(): readonly StepInfo[] {
-    return this.#steps;
-  }
-
-  /** All events without tokens: the conversation at any step is rebuilt from them. */
-  get told(): readonly SaidEvent[] {
-    return this.#told;
-  }
-
-  /** The conversation as of now, tokens included. */
-  get talk(): TalkLog {
-    return this.#talk.talk;
-  }
-
-  get records(): readonly RecordLine[] {
-    return this.#records;
   }
 
   add(frame: SessionFrame): void {
@@ -233,6 +218,6 @@ export class SessionModel {
     }
     if (event.type !== 'model.token' && event.type !== 'tool.progress') this.#told.push(said);
     this.lastAt = Math.max(this.lastAt, at);
-    this.#talk.add(said);
+    foldTalk(this.#talk, said);
   }
 }

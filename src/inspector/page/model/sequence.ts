@@ -53,14 +53,10 @@ function parentOf(session: SessionModel, actor: string): string | null {
 }
 
 /** The columns of a sequence diagram. */
-export interface Lifelines {
-  readonly names: readonly string[];
-  /** The column of an actor in the life that it has at a position; null for one that is not shown. */
-  columnOf(path: string, position: number): number | null;
-}
+export type Lifelines = ReturnType<typeof placeLifelines>;
 
 /** Gives each actor a column. Actors of one kind that never live at the same time share one. */
-export function placeLifelines(session: SessionModel): Lifelines {
+export function placeLifelines(session: SessionModel) {
   const lines = sharedLines(session);
   const places = new Map<string, { readonly from: number; readonly column: number }[]>();
   for (const [column, { lives }] of lines.entries())
@@ -73,7 +69,8 @@ export function placeLifelines(session: SessionModel): Lifelines {
   for (const lived of places.values()) lived.sort((a, b) => a.from - b.from);
   return {
     names: lines.map(({ name }) => name),
-    columnOf: (path, position) => {
+    /** The column of an actor in the life that it has at a position; null for one that is not shown. */
+    columnOf: (path: string, position: number): number | null => {
       const known = places.get(path) ?? places.get(path.slice(0, path.lastIndexOf('/')));
       return (known?.findLast(({ from }) => from <= position + 1) ?? known?.[0])?.column ?? null;
     },

@@ -33,7 +33,7 @@ type Drawings = ReadonlyMap<string, MachineDrawing>;
  * The lanes of a session as a tree, parents before their children. Leaves are left out: their time is that of the state
  * which invokes them; so is a loop detection that has found nothing.
  */
-export function lanesOf(session: SessionModel, drawings: Drawings = NO_DRAWINGS): readonly Lane[] {
+export function lanesOf(session: SessionModel, drawings: Drawings): readonly Lane[] {
   const spansIn = ({ lives }: SharedLine) => lives.flatMap((one) => spansOf(session, one, drawings));
   const lines = sharedLines(session).filter(
     (line) => line.src !== 'loopDetection' || spansIn(line).some(({ tone }) => tone !== 'go'),
@@ -59,8 +59,6 @@ export function openLanes(lanes: readonly Lane[], shut: ReadonlySet<string>): re
     return true;
   });
 }
-
-const NO_DRAWINGS: Drawings = new Map();
 
 /** The spans of one life so far, and how many of its actor's steps they are made of. */
 interface KeptSpans {

@@ -38,7 +38,7 @@ export class JournalPlayer {
   readonly #records: RecordLine[] = [];
   readonly #blobs = blobReader();
   readonly #steps = new KeptSteps(() => this.#room);
-  readonly #player: FramePlayer;
+  readonly #player: ReturnType<typeof framePlayer>;
   #problem: string | null = null;
 
   constructor(session: string, emit: (frame: Frame) => void) {
@@ -95,7 +95,8 @@ export class JournalPlayer {
     const record = isShort && line.t !== 'run' ? wholeRecord(this.#blobs.restore(line)) : line;
     this.#records.push(record);
     this.#player.feed(record);
-    if (this.#player.problem !== null) this.#report(this.#player.problem);
+    const problem = this.#player.problem();
+    if (problem !== null) this.#report(problem);
   }
 
   #report(problem: string): void {
@@ -167,15 +168,7 @@ class KeptSteps {
 }
 
 /** A recording on its way through the machines, with its frames. */
-interface FramePlayer {
-  feed(line: RecordLine): void;
-  /** Takes what is not recorded. */
-  say(what: Unrecorded): void;
-  /** Why there are records without moves from some line on: this version would play them differently. */
-  readonly problem: string | null;
-}
-
-function framePlayer(options: FrameOptions): FramePlayer {
+function framePlayer(options: FrameOptions) {
   const maker = new FrameMaker(options);
   const tokens = tokenEvents();
   let seq = 0;
@@ -199,14 +192,14 @@ function framePlayer(options: FrameOptions): FramePlayer {
     for (const one of token?.bodies ?? []) add(one, token?.agent);
   };
   return {
-    get problem() {
-      return player.problem;
-    },
-    feed: (line) => {
+    /** Why there are records without moves from some line on: this version would play them differently. */
+    problem: () => player.problem,
+    feed: (line: RecordLine) => {
       maker.record(line);
       player.feed(line);
       if (line.t === 'note' && line.id !== undefined) note(line.id, line.note);
     },
-    say: (what) => ('event' in what ? add(what.event) : note(what.id, what.note)),
+    /** Takes what is not recorded. */
+    say: (what: Unrecorded) => ('event' in what ? add(what.event) : note(what.id, what.note)),
   };
 }

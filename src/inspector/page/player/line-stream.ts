@@ -1,10 +1,5 @@
 /** The lines of one session on their way from the server. */
-export interface LineStream {
-  /** Listens, from after the last line that was heard. A session that was heard to its end is left alone. */
-  resume(): void;
-  /** Closes the connection. */
-  pause(): void;
-}
+export type LineStream = ReturnType<typeof lineStream>;
 
 /** How lines are asked for: `part` of the session's address, from after a line on. */
 type AddressOf = (part: 'lines' | 'stream', from: number) => string;
@@ -14,11 +9,7 @@ type AddressOf = (part: 'lines' | 'stream', from: number) => string;
  * much of what there is it has then, from 0 to 1. Those that there are already come in one answer, but for a session that has
  * just begun. A stream that breaks is opened again by the browser and continues where it was.
  */
-export function lineStream(
-  at: AddressOf,
-  isNew: boolean,
-  take: (lines: readonly string[], share: number) => number,
-): LineStream {
+export function lineStream(at: AddressOf, isNew: boolean, take: (lines: readonly string[], share: number) => number) {
   const source = new SessionSource();
   let last = 0;
   /** What came in that answer, until all of it is taken; how much of it is. */
@@ -48,11 +39,13 @@ export function lineStream(
   };
 
   return {
+    /** Listens, from after the last line that was heard. A session that was heard to its end is left alone. */
     resume: () => {
       if (!source.begin()) return;
       if (answer.length === 0 && (last > 0 || isNew)) open();
       else void load(source.untilPaused());
     },
+    /** Closes the connection. */
     pause: () => source.pause(),
   };
 }

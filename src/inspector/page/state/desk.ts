@@ -96,23 +96,10 @@ export function isStepDetail(value: unknown): value is StepDetail {
 }
 
 /** The players of recordings and of runs that are recorded. */
-export interface Players {
-  /** Loads what plays, before the first session is known. */
-  prepare(): void;
-  /** Plays a session from where it was; `isNew`: it has only begun. */
-  resume(session: string, isNew: boolean): void;
-  /** Not viewed for now. */
-  pause(session: string): void;
-  /** Will not be viewed again. */
-  drop(session: string): void;
-  /** Null: there is no such step. */
-  detail(session: string, n: number): Promise<StepDetail | null>;
-  /** Why a run cannot continue from an entry with this outcome; null: it can, according to its machine. */
-  refusal(session: string, entry: number, outcome: Json): Promise<string | null>;
-}
+export type Players = ReturnType<typeof workerPlayers>;
 
 /** Players in their own thread; `take` receives the frames. */
-export function workerPlayers(token: string, take: (frame: Frame) => void): Players {
+export function workerPlayers(token: string, take: (frame: Frame) => void) {
   const asked = new Map<number, (reply: PlayerReply) => void>();
   let worker: Worker | null = null;
   let count = 0;
@@ -148,22 +135,28 @@ export function workerPlayers(token: string, take: (frame: Frame) => void): Play
       order(what(id));
     });
   return {
+    /** Loads what plays, before the first session is known. */
     prepare: () => void started(),
-    resume: (session, isNew) => {
+    /** Plays a session from where it was; `isNew`: it has only begun. */
+    resume: (session: string, isNew: boolean) => {
       playing.add(session);
       if (broken !== null) take({ t: 'problem', session, problem: broken });
       order({ do: 'resume', session, token, isNew });
     },
-    pause: (session) => order({ do: 'pause', session }),
-    drop: (session) => {
+    /** Not viewed for now. */
+    pause: (session: string) => order({ do: 'pause', session }),
+    /** Will not be viewed again. */
+    drop: (session: string) => {
       playing.delete(session);
       order({ do: 'drop', session });
     },
-    detail: async (session, n) => {
+    /** Null: there is no such step. */
+    detail: async (session: string, n: number) => {
       const reply = await ask((id) => ({ do: 'detail', session, n, id }));
       return 'detail' in reply ? reply.detail : null;
     },
-    refusal: async (session, entry, outcome) => {
+    /** Why a run cannot continue from an entry with this outcome; null: it can, according to its machine. */
+    refusal: async (session: string, entry: number, outcome: Json) => {
       const reply = await ask((id) => ({ do: 'try', session, entry, outcome, id }));
       return 'refusal' in reply ? reply.refusal : null;
     },

@@ -11,13 +11,15 @@ interface KeyAction {
 /** Until a list has brought a row into sight. */
 const SETTLED_MS = 80;
 
-const TAB_KEYS: readonly (readonly [string, DeskTab, string])[] = [
-  ['1', 'step', 'Step details'],
-  ['2', 'steps', 'All transitions'],
-  ['3', 'sequence', 'Sequence of messages'],
-  ['4', 'exchanges', 'Raw requests and replies'],
-  ['5', 'costs', 'Usage'],
-  ['6', 'compare', 'Compare with another run'],
+/** The tabs of the desk, in order: their numbers are their keys. What each is called there, and in the help. */
+export const TABS: readonly (readonly [DeskTab, title: string, does: string])[] = [
+  ['step', 'Step', 'Step details'],
+  ['steps', 'Transitions', 'All transitions'],
+  ['sequence', 'Sequence', 'Sequence of messages'],
+  ['exchanges', 'Raw', 'Raw requests and replies'],
+  ['costs', 'Usage', 'Usage'],
+  ['compare', 'Compare', 'Compare with another run'],
+  ['search', 'Search', 'Search'],
 ];
 
 /** Every key of the page: the help is made of this list. */
@@ -46,8 +48,8 @@ export const KEYS: readonly KeyAction[] = [
   { keys: ['l'], does: 'Name all transitions', run: ({ state }) => (state.labels.value = !state.labels.value) },
   { keys: ['n'], does: 'Chart of the next live actor', run: nextActor },
   { keys: ['a'], does: 'Approve: go to the call that waits', run: toApproval },
-  ...TAB_KEYS.map(([key, tab, does]) => ({
-    keys: [key],
+  ...TABS.slice(0, -1).map(([tab, , does], index) => ({
+    keys: [`${index + 1}`],
     does,
     run: ({ state }: Page) => showTab(state, tab),
   })),

@@ -9,31 +9,22 @@ declare global {
   var signalboxLayouts: Readonly<Record<string, unknown>> | undefined;
 }
 
-/** Layouts as they become known. Asking for one that is not there yet makes it. */
-export interface Layouts {
-  /** The layout of a drawing; null while it is made, a text when it cannot be. */
-  of(drawing: MachineDrawing, style: ChartStyle): Signal<ChartLayout | string | null>;
-}
+const layouts = new Map<string, Signal<ChartLayout | string | null>>();
 
 /**
- * Keeps layouts by drawing and style. Those of our own machines come with the page; the build
- * lets `layoutMachine` load the engine for the first drawing that is not among them.
+ * The layout of a drawing; null while it is made, a text when it cannot be. Each is made once. Those of our own machines come
+ * with the page; the build lets `layoutMachine` load the engine for the first drawing that is not among them.
  */
-export function layouts(): Layouts {
-  const known = new Map<string, Signal<ChartLayout | string | null>>();
-  return {
-    of: (drawing, style) => {
-      const key = layoutKey(drawing.hash, style);
-      const before = known.get(key);
-      if (before !== undefined) return before;
-      const made = signal<ChartLayout | string | null>(null);
-      known.set(key, made);
-      void make(key, drawing, style).then((layout) => {
-        made.value = layout;
-      });
-      return made;
-    },
-  };
+export function layoutOf(drawing: MachineDrawing, style: ChartStyle): Signal<ChartLayout | string | null> {
+  const key = layoutKey(drawing.hash, style);
+  const before = layouts.get(key);
+  if (before !== undefined) return before;
+  const made = signal<ChartLayout | string | null>(null);
+  layouts.set(key, made);
+  void make(key, drawing, style).then((layout) => {
+    made.value = layout;
+  });
+  return made;
 }
 
 /** Asks for what nearly every run needs, before the first is there. */

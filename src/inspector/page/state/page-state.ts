@@ -1,5 +1,5 @@
-import { type ReadonlySignal, type Signal, computed, signal } from '@preact/signals';
-import { type ActorState, actorsAt } from '../model/actor-state.ts';
+import { computed, signal } from '@preact/signals';
+import { actorsAt } from '../model/actor-state.ts';
 import { talkAt } from '../model/fold-talk.ts';
 import { PageModel, type SessionModel } from '../model/page-model.ts';
 import type { Stretch } from '../model/time-scale.ts';
@@ -9,7 +9,6 @@ import type { JsonObject } from '../../../json/json.ts';
 import { createContext } from 'preact';
 import { useContext } from 'preact/hooks';
 import type { Desk } from './desk.ts';
-import type { Layouts } from './layouts.ts';
 
 /** What stands on the desk beside the conversation. */
 export type DeskTab = 'step' | 'steps' | 'sequence' | 'exchanges' | 'costs' | 'search' | 'compare';
@@ -25,47 +24,7 @@ type OpenDialog =
 export type Pane = 'chart' | 'time' | 'talk' | 'desk';
 
 /** All that the page remembers. Signals hold what the reader chose; what follows from it is computed. */
-export interface PageState {
-  readonly model: PageModel;
-  /** Rises with every batch of frames: what reads the model reads this first. */
-  readonly revision: Signal<number>;
-  /** Rises with `revision`, but for a long run only a few times a second: for what looks at the whole run each time. */
-  readonly slowRevision: Signal<number>;
-  /** `refused`: another inspector listens at the address of the one that this page belongs to. */
-  readonly link: Signal<'connecting' | 'open' | 'lost' | 'refused' | 'saved'>;
-  /** The run that the user chose; null: the newest, as long as the user is not busy with another. */
-  readonly chosen: Signal<string | null>;
-  /** The run that is shown if none was chosen. */
-  readonly newest: Signal<string | null>;
-  /** A run that began while the user was busy with another: it is offered, but not shown. */
-  readonly offered: Signal<string | null>;
-  readonly session: ReadonlySignal<SessionModel | null>;
-  /** The step that is looked at, a position; null: the latest, whatever comes. */
-  readonly cursor: Signal<number | null>;
-  readonly position: ReadonlySignal<number>;
-  readonly talk: ReadonlySignal<TalkLog>;
-  readonly actors: ReadonlySignal<readonly ActorState[]>;
-  /** The actor whose chart is large; null: the root. */
-  readonly focus: Signal<string | null>;
-  readonly follow: Signal<boolean>;
-  readonly labels: Signal<boolean>;
-  readonly tab: Signal<DeskTab>;
-  readonly pane: Signal<Pane>;
-  readonly stretch: Signal<Stretch>;
-  /** Playing at so many times the recorded speed; null: standing. */
-  readonly speed: Signal<number | null>;
-  readonly query: Signal<string>;
-  readonly other: Signal<string | null>;
-  readonly dialog: Signal<OpenDialog | null>;
-  /** What is being written in the place of an outcome, to fork the run with it. */
-  readonly fork: Signal<ForkDraft | null>;
-  /** What was written in answer to calls that wait, by session and call. */
-  readonly drafts: Map<string, AnswerDraft>;
-  /** Messages that were written and not sent yet, by session. */
-  readonly messages: Map<string, string>;
-  /** The latest thing worth saying aloud. */
-  readonly notice: Signal<{ readonly text: string; readonly tone: 'info' | 'danger' }>;
-}
+export type PageState = ReturnType<typeof pageState>;
 
 /** The newest run; one that cannot be shown in full only where there is no other. */
 export function newestOf({ sessions }: PageModel): SessionModel | null {
@@ -76,7 +35,7 @@ export function newestOf({ sessions }: PageModel): SessionModel | null {
 const NO_TALK: TalkLog = { items: [] };
 
 /** An empty page. */
-export function pageState(): PageState {
+export function pageState() {
   const model = new PageModel();
   const revision = signal(0);
   const chosen = signal<string | null>(null);
@@ -106,31 +65,44 @@ export function pageState(): PageState {
   model.isShown = (id) => session.peek()?.info.id === id || other.peek() === id;
   return {
     model,
+    /** Rises with every batch of frames: what reads the model reads this first. */
     revision,
+    /** Rises with `revision`, but for a long run only a few times a second: for what looks at the whole run each time. */
     slowRevision: signal(0),
-    link: signal('connecting'),
+    /** `refused`: another inspector listens at the address of the one that this page belongs to. */
+    link: signal<'connecting' | 'open' | 'lost' | 'refused' | 'saved'>('connecting'),
+    /** The run that the user chose; null: the newest, as long as the user is not busy with another. */
     chosen,
+    /** The run that is shown if none was chosen. */
     newest,
-    offered: signal(null),
+    /** A run that began while the user was busy with another: it is offered, but not shown. */
+    offered: signal<string | null>(null),
     session,
+    /** The step that is looked at, a position; null: the latest, whatever comes. */
     cursor,
     position,
     talk,
     actors,
-    focus: signal(null),
+    /** The actor whose chart is large; null: the root. */
+    focus: signal<string | null>(null),
     follow: signal(true),
     labels: signal(false),
-    tab: signal('step'),
-    pane: signal('chart'),
-    stretch: signal('elastic'),
-    speed: signal(null),
+    tab: signal<DeskTab>('step'),
+    pane: signal<Pane>('chart'),
+    stretch: signal<Stretch>('elastic'),
+    /** Playing at so many times the recorded speed; null: standing. */
+    speed: signal<number | null>(null),
     query: signal(''),
     other,
-    dialog: signal(null),
-    fork: signal(null),
-    drafts: new Map(),
-    messages: new Map(),
-    notice: signal({ text: '', tone: 'info' }),
+    dialog: signal<OpenDialog | null>(null),
+    /** What is being written in the place of an outcome, to fork the run with it. */
+    fork: signal<ForkDraft | null>(null),
+    /** What was written in answer to calls that wait, by session and call. */
+    drafts: new Map<string, AnswerDraft>(),
+    /** Messages that were written and not sent yet, by session. */
+    messages: new Map<string, string>(),
+    /** The latest thing worth saying aloud. */
+    notice: signal<{ readonly text: string; readonly tone: 'info' | 'danger' }>({ text: '', tone: 'info' }),
   };
 }
 
@@ -161,7 +133,6 @@ export const NO_DRAFT: AnswerDraft = { edited: null, reason: '', sent: false };
 export interface Page {
   readonly state: PageState;
   readonly desk: Desk;
-  readonly layouts: Layouts;
 }
 
 /** Holds the page for all views below it. */

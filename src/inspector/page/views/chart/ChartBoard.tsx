@@ -11,6 +11,7 @@ import {
   visitsAt,
 } from '../../model/actor-state.ts';
 import { escapedLine } from '../../model/escaped-text.ts';
+import { layoutOf } from '../../state/layouts.ts';
 import { usePage } from '../../state/page-state.ts';
 import { ChartMain } from './ChartMain.tsx';
 import { autoCollapsed, holdsOthers, routePath } from '../../model/chart.ts';
@@ -29,7 +30,7 @@ export function ChartBoard() {
   const step = session?.steps[position];
   const moved = session === null || !state.follow.value ? null : movedActor(session, step);
   const actor = drawn.find(({ path }) => path === (state.focus.value ?? moved)) ?? root;
-  const drawing = state.model.drawings.get(actor?.track.info.drawing ?? '');
+  const drawing = state.model.drawingOf(actor?.track.info);
   return (
     <section class="board board-chart" aria-label="Chart">
       <div class="chart-area">
@@ -68,7 +69,7 @@ export function ChartBoard() {
             <span class="spring" />
             <span class="dim mono">{drawn.filter(({ alive }) => alive).length}</span>
           </div>
-          <div class="branches-list">
+          <div class="scroll">
             {bySize(drawn, state.model.drawings).map((one) => (
               <Tile key={one.path} actor={one} chosen={one.path === actor?.path} />
             ))}
@@ -88,9 +89,9 @@ function bySize(actors: readonly ActorState[], drawings: ReadonlyMap<string, Mac
 
 /** One live actor at a glance: what it is, where it stands, and its chart too small to read but not to recognise. */
 function Tile({ actor, chosen }: { readonly actor: ActorState; readonly chosen: boolean }) {
-  const { state, layouts } = usePage();
+  const { state } = usePage();
   const { info } = actor.track;
-  const drawing = state.model.drawings.get(info.drawing ?? '');
+  const drawing = state.model.drawingOf(info);
   const where = innermost(actor.step?.to ?? []).join(' + ');
   const session = state.session.value;
   const shown = state.talk.value;
@@ -98,7 +99,7 @@ function Tile({ actor, chosen }: { readonly actor: ActorState; readonly chosen: 
   const layout =
     drawing === undefined
       ? null
-      : layouts.of(drawing, { collapsed: autoCollapsed(drawing, visits), labels: false, direction: 'RIGHT' }).value;
+      : layoutOf(drawing, { collapsed: autoCollapsed(drawing, visits), labels: false, direction: 'RIGHT' }).value;
   return (
     <button
       type="button"

@@ -10,14 +10,16 @@ import {
   keepInSight,
   type Size,
   stateBeside,
+  zoomAt,
 } from '../../model/chart.ts';
 import type { ChartLayout, StateBox } from '../../../layout/chart-layout.ts';
 import { type ActorState, actorText, innermost, NO_VISITS, visitsAt } from '../../model/actor-state.ts';
+import { layoutOf } from '../../state/layouts.ts';
 import { usePage, type PageState } from '../../state/page-state.ts';
 import { goTo } from '../../state/walk.ts';
 import { ChartRoutes, FromAnywhere, LitLabels, StateView } from './ChartDrawing.tsx';
-import { ChartTools, cameraGestures } from './ChartTools.tsx';
-import { useSize } from '../parts/use-screen.ts';
+import { Button, IconButton } from '../parts/Button.tsx';
+import { cameraGestures, useSize } from '../parts/use-screen.ts';
 import { toneOfBox } from '../../model/tone.ts';
 
 /** Kept free above a drawing for the title and the tools. */
@@ -230,10 +232,9 @@ interface LayoutWish {
  * the same machine stays; a text says why there is none.
  */
 function useLayout({ drawing, collapsed, labels, size }: LayoutWish): ChartLayout | string | null {
-  const { layouts } = usePage();
   const last = useRef<{ hash: string; layout: ChartLayout } | null>(null);
-  const wide = layouts.of(drawing, { collapsed, labels, direction: 'RIGHT' }).value;
-  const tall = layouts.of(drawing, { collapsed, labels, direction: 'DOWN' }).value;
+  const wide = layoutOf(drawing, { collapsed, labels, direction: 'RIGHT' }).value;
+  const tall = layoutOf(drawing, { collapsed, labels, direction: 'DOWN' }).value;
   const fit = (layout: ChartLayout): number => fitCamera(layout, size, TOP).zoom;
   const best =
     wide === null || typeof wide === 'string' || tall === null || typeof tall === 'string'
@@ -244,4 +245,46 @@ function useLayout({ drawing, collapsed, labels, size }: LayoutWish): ChartLayou
   if (best !== null && typeof best !== 'string') last.current = { hash: drawing.hash, layout: best };
   if (best !== null) return best;
   return last.current?.hash === drawing.hash ? last.current.layout : null;
+}
+
+interface ChartToolsProps {
+  readonly camera: Camera | null;
+  readonly view: Size;
+  /** Null fits the drawing to its place again. */
+  readonly onCamera: (camera: Camera | null) => void;
+  /** Zooms to the state that has the focus, else to the active one. */
+  readonly onNear: () => void;
+}
+
+/** Zoom, fit, follow, labels. */
+function ChartTools({ camera, view, onCamera, onNear }: ChartToolsProps) {
+  const { state } = usePage();
+  const zoom = (by: number): void => {
+    if (camera !== null) onCamera(zoomAt(camera, by, { x: view.width / 2, y: view.height / 2 }));
+  };
+  return (
+    // oxlint-disable-next-line jsx-a11y/prefer-tag-over-role -- A toolbar has no tag of its own.
+    <div class="chart-tools" role="toolbar" aria-label="Chart">
+      <IconButton icon="plus" label="Zoom in" title="Zoom in (+)" data-key="+" onClick={() => zoom(1.25)} />
+      <IconButton icon="minus" label="Zoom out" title="Zoom out (−)" data-key="-" onClick={() => zoom(0.8)} />
+      <IconButton icon="fit" label="Fit the chart" title="Fit (f)" data-key="f" onClick={() => onCamera(null)} />
+      <IconButton icon="search" label="Zoom to the state" title="Zoom to the state (z)" data-key="z" onClick={onNear} />
+      <Toggle on={state.follow} label="Follow" title="Keep the active state in sight (g)" />
+      <Toggle on={state.labels} label="Labels" title="Name all transitions (l)" />
+    </div>
+  );
+}
+
+interface ToggleProps {
+  readonly on: Signal<boolean>;
+  readonly label: string;
+  readonly title: string;
+}
+
+function Toggle({ on, label, title }: ToggleProps) {
+  return (
+    <Button look="quiet" title={title} aria-pressed={on.value} onClick={() => (on.value = !on.value)}>
+      {label}
+    </Button>
+  );
 }

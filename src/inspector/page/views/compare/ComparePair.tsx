@@ -1,4 +1,3 @@
-import type { ComponentChildren } from 'preact';
 import { useMemo, useState } from 'preact/hooks';
 import type { Json } from '../../../../json/json.ts';
 import type { StepDetail, StepInfo } from '../../../frames/protocol.ts';
@@ -9,11 +8,12 @@ import { jsonDiff, LENIENT, NOT_COUNTED, type Difference } from '../../model/com
 import { durationText } from '../../model/time-scale.ts';
 import type { SessionModel } from '../../model/page-model.ts';
 import { usePage } from '../../state/page-state.ts';
-import { Changes, NotKnown, useDetail } from '../parts/StepDetails.tsx';
+import { Changes, NotKnown, Section, useDetail } from '../parts/StepDetails.tsx';
 import { JsonTree, EscapedText } from '../parts/Values.tsx';
 import { textDifference } from '../../model/compare/align.ts';
 
-interface ComparePairProps {
+/** Two runs that are compared, and which line of it is meant. */
+export interface ComparePairProps {
   readonly left: SessionModel;
   readonly right: SessionModel;
   readonly comparison: Comparison;
@@ -167,15 +167,6 @@ function Alone({ detail }: { readonly detail: StepDetail }) {
         {detail.unknown.length > 0 ? <NotKnown /> : <Changes differences={jsonDiff(detail.before, detail.after)} />}
       </Section>
     </>
-  );
-}
-
-function Section({ title, children }: { readonly title: string; readonly children: ComponentChildren }) {
-  return (
-    <section class="pair-section" data-testid={`pair-${title.split(' ')[0]?.toLowerCase() ?? ''}`}>
-      <h3 class="small-title">{title}</h3>
-      {children}
-    </section>
   );
 }
 

@@ -1,18 +1,22 @@
 import { Button } from '../parts/Button.tsx';
 import { escapedLine } from '../../model/escaped-text.ts';
 import { otherSession, usePage } from '../../state/page-state.ts';
-import { SideMark, ComparePair } from './ComparePair.tsx';
+import { ComparePair, type ComparePairProps, SideMark } from './ComparePair.tsx';
 import { useMemo, useState, useEffect } from 'preact/hooks';
 import {
   type ComparedRow,
   type Comparison,
   compareRuns,
   type Fold,
+  type FoldedRow,
   foldRows,
 } from '../../model/compare/compare-runs.ts';
 import type { SessionModel } from '../../model/page-model.ts';
 import { goTo } from '../../state/walk.ts';
-import { CompareList } from './CompareList.tsx';
+import { VirtualList } from '../parts/VirtualList.tsx';
+import type { ComponentChildren } from 'preact';
+import type { StepInfo } from '../../../frames/protocol.ts';
+import { innermost } from '../../model/actor-state.ts';
 
 /** This run beside another: which one is chosen here. */
 export function CompareTab() {
@@ -74,6 +78,7 @@ interface Chosen {
 function CompareBoard({ left, right }: { readonly left: SessionModel; readonly right: SessionModel }) {
   const { state } = usePage();
   const comparison = useComparison(left, right);
+  const both = { left, right, comparison };
   const [chosen, choose] = useState<Chosen | null>(null);
   const [opened, open] = useState<readonly Fold[]>([]);
   const { rows } = comparison;
@@ -83,6 +88,7 @@ function CompareBoard({ left, right }: { readonly left: SessionModel; readonly r
     () => foldRows({ count: rows.length, counts: (at) => rows[at]?.kind !== 'same' || at === selected, opened }),
     [rows, opened, selected],
   );
+  const reveal = items.findIndex((item) => item.kind === 'row' && item.index === selected);
   const pick = (index: number): void => {
     const row = rows[index];
     if (row === undefined) return;
@@ -93,17 +99,98 @@ function CompareBoard({ left, right }: { readonly left: SessionModel; readonly r
     <>
       <Summary comparison={comparison} whole={isWhole(left) && isWhole(right)} selected={selected} onPick={pick} />
       <div class="compare-body">
-        <CompareList
-          runs={{ left, right }}
-          comparison={comparison}
+        <VirtualList
           items={items}
-          selected={selected}
-          onPick={pick}
-          onOpen={(fold) => open([...opened, fold])}
+          label="Both runs"
+          reveal={reveal === -1 ? null : reveal}
+          render={(item: FoldedRow) =>
+            item.kind === 'fold' ? (
+              <button type="button" class="row row-fold" onClick={() => open([...opened, item])}>
+                <Tracks kind="fold" />
+                <span>{item.count} identical transitions</span>
+              </button>
+            ) : (
+              <Row {...both} index={item.index} selected={selected} onPick={pick} />
+            )
+          }
         />
-        {selected !== null && <ComparePair left={left} right={right} comparison={comparison} index={selected} />}
+        {selected !== null && <ComparePair {...both} index={selected} />}
       </div>
     </>
+  );
+}
+
+interface RowProps extends ComparePairProps {
+  readonly selected: number | null;
+  readonly onPick: (index: number) => void;
+}
+
+/** A transition of one run or of both as two tracks: one line where they are the same, two where they differ. */
+function Row({ left, right, comparison: { rows, roles, first }, index, selected, onPick }: RowProps) {
+  const row = rows[index];
+  if (row === undefined) return null;
+  const classes = ['row row-compare', index === first && 'first', index === selected && 'now'];
+  return (
+    <button
+      type="button"
+      class={classes.filter(Boolean).join(' ')}
+      data-kind={row.kind}
+      aria-current={index === selected}
+      onClick={() => onPick(index)}
+    >
+      <Tracks kind={row.kind} />
+      <span class="sr">{SAID[row.kind]}: </span>
+      {row.left !== null && (
+        <TransitionCell at={row.left} step={left.steps[row.left]} role={roles.left[row.left]} side="A">
+          {row.kind === 'data' && <span class="what">≠ {escapedLine(row.what, 60)}</span>}
+        </TransitionCell>
+      )}
+      {(row.kind === 'right' || row.kind === 'apart') && (
+        <TransitionCell at={row.right} step={right.steps[row.right]} role={roles.right[row.right]} side="B" />
+      )}
+    </button>
+  );
+}
+
+const SAID: { readonly [kind in ComparedRow['kind']]: string } = {
+  same: 'The same in both',
+  data: 'The same transition with other data',
+  apart: 'Other transitions',
+  left: 'Only in A',
+  right: 'Only in B',
+};
+
+interface TransitionCellProps {
+  readonly at: number;
+  readonly step: StepInfo | undefined;
+  readonly role: string | undefined;
+  readonly side: 'A' | 'B';
+  readonly children?: ComponentChildren;
+}
+
+function TransitionCell({ at, step, role = '', side, children }: TransitionCellProps) {
+  if (step === undefined) return null;
+  return (
+    <span class="cell" data-side={side}>
+      <span class="number">{at + 1}</span> {escapedLine(role.slice(role.lastIndexOf('/') + 1), 30)}{' '}
+      {escapedLine(step.event, 40)} <span class="dim">→</span> {escapedLine(innermost(step.to).join(' + '), 60)}
+      {children}
+    </span>
+  );
+}
+
+/** Where the tracks of both runs have a stop, and whether it is the same one. */
+function Tracks({ kind }: { readonly kind: ComparedRow['kind'] | 'fold' }) {
+  const [a, b] = [kind !== 'right', kind !== 'left'];
+  return (
+    <svg class="tracks" data-kind={kind} width="36" height="24" viewBox="0 0 36 24" aria-hidden="true">
+      <path class="rail" d="M10 0V24" />
+      <path class="rail rail-b" d="M26 0V24" />
+      {(kind === 'same' || kind === 'data') && <path class="tie" d="M10 12H26" />}
+      {kind !== 'fold' && a && <circle class="stop stop-a" cx="10" cy="12" r="4" />}
+      {kind !== 'fold' && b && <circle class="stop stop-b" cx="26" cy="12" r="4" />}
+      {kind === 'data' && <path class="sign" d="M14.500 12l3.500-4.500 3.500 4.500-3.500 4.500z" />}
+    </svg>
   );
 }
 

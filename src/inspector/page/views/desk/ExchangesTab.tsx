@@ -6,7 +6,7 @@ import { escapedLine } from '../../model/escaped-text.ts';
 import { durationText } from '../../model/time-scale.ts';
 import { usePage } from '../../state/page-state.ts';
 import { Empty } from '../parts/StepDetails.tsx';
-import { EscapedText, JsonTree } from '../parts/Values.tsx';
+import { EscapedText, JsonTree, Payload } from '../parts/Values.tsx';
 import { VirtualList } from '../parts/VirtualList.tsx';
 
 /** What crossed the boundary, as it was: requests to the model and to tools, and what they gave. */
@@ -24,7 +24,6 @@ export function ExchangesTab() {
       estimate={33}
       measured
       label="Requests and replies"
-      stick={false}
       reveal={at < 0 ? null : at}
       render={(exchange: RecordedExchange, index) => (
         <ExchangeView key={exchange.id} exchange={exchange} open={index === at} />
@@ -48,17 +47,15 @@ function ExchangeView({ exchange, open }: { readonly exchange: RecordedExchange;
         </span>
       </summary>
       {isOpen && (
-        <div class="payload">
-          <span class="payload-name">request</span>
+        <Payload name="request">
           <Messages request={request} />
           <JsonTree value={request} open={1} />
-        </div>
+        </Payload>
       )}
       {isOpen && outcome !== null && (
-        <div class="payload">
-          <span class="payload-name">{outcome.ok ? 'reply' : 'failure'}</span>
+        <Payload name={outcome.ok ? 'reply' : 'failure'}>
           <JsonTree value={outcome.value} open={2} />
-        </div>
+        </Payload>
       )}
     </details>
   );

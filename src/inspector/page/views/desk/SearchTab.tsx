@@ -54,10 +54,7 @@ function ThisRun({ query }: { readonly query: string }) {
       {hits.length === MOST_HITS && <p class="pad dim">These are the first {MOST_HITS} places; there may be more.</p>}
       <VirtualList
         items={hits}
-        estimate={24}
         label="Places found"
-        stick={false}
-        reveal={null}
         render={(hit: Hit) => (
           <button
             type="button"
@@ -118,10 +115,7 @@ function AllRuns({ query }: { readonly query: string }) {
       {found.partial && <p class="pad dim">There may be more: not everything was searched.</p>}
       <VirtualList
         items={found.hits}
-        estimate={24}
         label="Places found in all runs"
-        stick={false}
-        reveal={null}
         render={(hit: RunHit) => (
           <button type="button" class="row row-hit" onClick={() => go(hit)}>
             <span class="dim">{escapedLine(state.model.sessions.get(hit.session)?.info.title ?? hit.session, 24)}</span>

@@ -7,9 +7,8 @@ import { type ForkOffer, forkOffer } from '../../state/orders.ts';
 import { escapedLine } from '../../model/escaped-text.ts';
 import { jsonDiff } from '../../model/compare/json-diff.ts';
 import { durationText } from '../../model/time-scale.ts';
-import type { PageModel, SessionModel } from '../../model/page-model.ts';
 import { usePage } from '../../state/page-state.ts';
-import { Changes, Empty, NotKnown, useDetail } from '../parts/StepDetails.tsx';
+import { Changes, Empty, NotKnown, Section, useDetail } from '../parts/StepDetails.tsx';
 import { JsonTree } from '../parts/Values.tsx';
 
 /** One step in full: which actor, on which event, which transitions were not taken and why, and what changed. */
@@ -22,6 +21,7 @@ export function StepTab() {
 
   if (session === null || step === undefined) return <Empty why="No step yet." />;
   const before = session.steps[state.position.value - 1];
+  const drawing = state.model.drawingOf(session.actors.get(step.actor)?.info);
   return (
     // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- What scrolls must be reachable by keyboard.
     <div class="scroll pad" tabIndex={0} data-testid="step">
@@ -53,9 +53,8 @@ export function StepTab() {
         <p class="dim">{desk.acts ? 'Reading this step…' : 'Nothing more is known about this step.'}</p>
       ) : (
         <>
-          <Candidates detail={current} drawing={drawingOf(session, state.model, step.actor)} />
-          <div class="section">
-            <h3 class="small-title">What changed</h3>
+          <Candidates detail={current} drawing={drawing} />
+          <Section title="What changed">
             {current.unknown.length > 0 ? (
               <NotKnown />
             ) : current.before === null ? (
@@ -63,15 +62,13 @@ export function StepTab() {
             ) : (
               <Changes differences={jsonDiff(current.before, current.after)} />
             )}
-          </div>
-          <div class="section">
-            <h3 class="small-title">Event</h3>
+          </Section>
+          <Section title="Event">
             <JsonTree value={current.event} open={3} />
-          </div>
-          <div class="section">
-            <h3 class="small-title">Context after</h3>
+          </Section>
+          <Section title="Context after">
             {current.unknown.includes('after') ? <NotKnown /> : <JsonTree value={current.after} open={1} />}
-          </div>
+          </Section>
         </>
       )}
     </div>
@@ -108,11 +105,16 @@ function ForkButton({ entry }: { readonly entry: number }) {
   );
 }
 
-function Candidates({ detail, drawing }: { readonly detail: StepDetail; readonly drawing: MachineDrawing | null }) {
+function Candidates({
+  detail,
+  drawing,
+}: {
+  readonly detail: StepDetail;
+  readonly drawing: MachineDrawing | undefined;
+}) {
   if (detail.candidates.length === 0) return null;
   return (
-    <div class="section">
-      <h3 class="small-title">What it could have done</h3>
+    <Section title="What it could have done">
       <ul data-testid="candidates">
         {detail.candidates.map(({ transition, guard, passed, taken }) => (
           <li key={transition} class={taken ? 'candidate taken' : 'candidate'}>
@@ -129,12 +131,8 @@ function Candidates({ detail, drawing }: { readonly detail: StepDetail; readonly
           </li>
         ))}
       </ul>
-    </div>
+    </Section>
   );
-}
-
-function drawingOf(session: SessionModel, model: PageModel, actor: string): MachineDrawing | null {
-  return model.drawings.get(session.actors.get(actor)?.info.drawing ?? '') ?? null;
 }
 
 function verdict(taken: boolean, passed: boolean | 'failed' | 'unknown'): string {

@@ -192,7 +192,7 @@ function useEventDraft(state: PageState) {
     ({ alive, track }) => alive && track.info.drawing !== null,
   );
   const actor = live.find(({ path }) => path === wanted) ?? live[0];
-  const drawing = state.model.drawings.get(actor?.track.info.drawing ?? '');
+  const drawing = state.model.drawingOf(actor?.track.info);
   const known = actor !== undefined && drawing !== undefined;
   const accepted = known ? acceptedEvents(drawing, actor.active) : [];
   const patterns = known ? wildcards(drawing, actor.active) : [];

@@ -2,6 +2,7 @@ import type { Json } from '../../../../json/json.ts';
 import { escapedLine } from '../../model/escaped-text.ts';
 import type { Difference } from '../../model/compare/json-diff.ts';
 import { JsonTree } from './Values.tsx';
+import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { StepDetail, StepInfo } from '../../../frames/protocol.ts';
 import { usePage, type PageState } from '../../state/page-state.ts';
@@ -28,6 +29,16 @@ export function Changes({ differences }: { readonly differences: readonly Differ
         </li>
       ))}
     </ul>
+  );
+}
+
+/** A part of what is shown of a step, with its title. */
+export function Section({ title, children }: { readonly title: string; readonly children: ComponentChildren }) {
+  return (
+    <section class="section" data-testid={`section-${title.split(' ')[0]?.toLowerCase() ?? ''}`}>
+      <h3 class="small-title">{title}</h3>
+      {children}
+    </section>
   );
 }
 

@@ -1,3 +1,4 @@
+import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { copyText } from '../../state/orders.ts';
 import { usePage } from '../../state/page-state.ts';
@@ -49,6 +50,16 @@ export function JsonTree({ value, open = 2 }: { readonly value: Json; readonly o
         )}
       </ul>
       <CopyButton text={() => (typeof value === 'string' ? value : JSON.stringify(value, null, 2))} />
+    </div>
+  );
+}
+
+/** What was given or came back, on a ground of its own, with what it is called. */
+export function Payload({ name, children }: { readonly name: string; readonly children: ComponentChildren }) {
+  return (
+    <div class="payload">
+      <span class="payload-name">{name}</span>
+      {children}
     </div>
   );
 }

@@ -4,15 +4,15 @@ import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 
 interface VirtualListProps<T> {
   readonly items: readonly T[];
-  /** Height of a row in pixels; where rows differ, what one is likely to have. */
-  readonly estimate: number;
+  /** Height of a row in pixels; where rows differ, what one is likely to have. Default 24, that of a line. */
+  readonly estimate?: number;
   /** Rows differ in height: those that were seen are measured. */
   readonly measured?: boolean;
   readonly label: string;
-  /** Stay at the end while the reader is there, and does not work in one of the rows. */
-  readonly stick: boolean;
-  /** Keep this row in sight when it changes; null leaves the reader alone. */
-  readonly reveal: number | null;
+  /** Stay at the end while the reader is there, and does not work in one of the rows. Default false. */
+  readonly stick?: boolean;
+  /** Keep this row in sight when it changes; null, which is the default, leaves the reader alone. */
+  readonly reveal?: number | null;
   readonly render: (item: T, index: number) => ComponentChildren;
 }
 
@@ -29,11 +29,11 @@ type Ref = { readonly current: HTMLElement | null };
 /** A list that has only the rows in its document that are in sight: ten thousand cost no more than twenty. */
 export function VirtualList<T>({
   items,
-  estimate,
+  estimate = 24,
   measured = false,
   label,
-  stick,
-  reveal,
+  stick = false,
+  reveal = null,
   render,
 }: VirtualListProps<T>) {
   const box = useRef<HTMLDivElement>(null);

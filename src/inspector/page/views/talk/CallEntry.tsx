@@ -7,7 +7,7 @@ import { Changes } from '../parts/StepDetails.tsx';
 import { durationText } from '../../model/time-scale.ts';
 import { escapedLine } from '../../model/escaped-text.ts';
 import { EntryFrame, OtherOutcome } from './entries.tsx';
-import { EscapedText, JsonTree } from '../parts/Values.tsx';
+import { EscapedText, JsonTree, Payload } from '../parts/Values.tsx';
 import { useState } from 'preact/hooks';
 import { type AnswerDraft, NO_DRAFT, usePage } from '../../state/page-state.ts';
 import { order } from '../../state/orders.ts';
@@ -49,10 +49,9 @@ export function CallEntry({ item, now }: { readonly item: CallItem; readonly now
   return (
     <EntryFrame item={item} now={now} tone={TONES[status]} head={head}>
       {isJsonObject(args) && Object.keys(args).length === 0 ? null : (
-        <div class="payload">
-          <span class="payload-name">arguments</span>
+        <Payload name="arguments">
           <JsonTree key={String(status === 'waiting')} value={args} open={status === 'waiting' ? Infinity : 2} />
-        </div>
+        </Payload>
       )}
       {proposed !== null && (
         <details class="edited">
@@ -80,8 +79,7 @@ export function CallEntry({ item, now }: { readonly item: CallItem; readonly now
       {status === 'waiting' && <Approval item={item} />}
       {status === 'denied' && <EscapedText class="caution" text={reason} />}
       {result !== null && (
-        <div class="payload">
-          <span class="payload-name">{result.status === 'error' ? 'error' : 'result'}</span>
+        <Payload name={result.status === 'error' ? 'error' : 'result'}>
           {result.status === 'error' && typeof result.error === 'string' && Object.keys(result).length <= 2 ? (
             <div>
               <EscapedText class="danger" text={result.error} />
@@ -91,7 +89,7 @@ export function CallEntry({ item, now }: { readonly item: CallItem; readonly now
               value={result.data !== undefined && Object.keys(result).length <= 2 ? result.data : defined(result)}
             />
           )}
-        </div>
+        </Payload>
       )}
       {(status === 'ok' || status === 'failed') && (
         <OtherOutcome position={item.last} leaf="callTool" label="Other result…" />

@@ -47,7 +47,7 @@ export interface LaneView {
 export const WHOLE: LaneView = { from: 0, to: 1, first: 0 };
 
 /** Where everything lies. */
-interface LanesPlan {
+export interface LanesPlan {
   readonly size: Size;
   readonly lanes: readonly Lane[];
   readonly scale: TimeScale;
