@@ -137,7 +137,7 @@ function write(outDir: string, { fileName, code, map, isEntry }: OutputChunk): v
   const checks = isEntry && fileName !== 'cli/main.js' && !FOR_PAGES.includes(fileName) && !code.startsWith(first);
   mkdirSync(dirname(file), { recursive: true });
   // The map names the sources as well.
-  const named = code.replaceAll(/^\/\/ src\/\S+\.ts$/gm, '');
+  const named = code.replaceAll(/^\/\/ src\/\S+\.ts$/gm, '').replaceAll('/* @__PURE__ */ ', '/*#__PURE__*/');
   const bare = /^(?:chunks\/)?cli\b/.test(fileName) ? named : withoutNodeImports(named);
   writeFileSync(file, checks ? first + bare : bare);
   if (map !== null) writeFileSync(`${file}.map`, JSON.stringify(linesOf(map, code, checks ? ';' : '')));
