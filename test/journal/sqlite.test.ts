@@ -406,6 +406,16 @@ test('numbers that no number of JavaScript holds, a run without its progress and
   await expect(sqliteJournal(path).list?.()).rejects.toThrow('of a run is lost');
 });
 
+test('lines that have come to another run are not read as those of that run', async () => {
+  await using folder = await temporaryFolder();
+  const path = join(folder.path, 'runs.sqlite');
+  await using store = sqliteJournal(path);
+  for (const runId of ['one', 'two']) await answered(store, runId);
+  using database = new DatabaseSync(path, { enableForeignKeyConstraints: false });
+  database.exec('update lines set run = -run; update lines set run = 3 + run');
+  for (const runId of ['one', 'two']) await expect(store.read(runId)).rejects.toThrow(`not of ${runId}`);
+});
+
 test('secrets stay of a run that is over but still has its writer, and of one whose row an index has lost', async () => {
   await using folder = await temporaryFolder();
   const path = join(folder.path, 'runs.sqlite');
