@@ -1,4 +1,4 @@
-import { type PendingRequest, type PendingRequests, badAnswer } from '../wire/pending-requests.ts';
+import { type PendingRequest, type PendingRequests, type WireMessage, badAnswer } from '../wire/pending-requests.ts';
 import type { McpLimits } from '../config/server-limits.ts';
 import { LinkFault } from '../wire/faults.ts';
 import { answerIn, beginning, createEventGuard, withBody } from './bodies.ts';
@@ -49,18 +49,27 @@ export function observedFetch(listener: TrafficListener, inner: typeof fetch = f
     abandoned.add(pending);
     pending.lose(fault);
   };
-  const watched = (response: Response, pending: PendingRequest | null, onEnd: () => void): Response => {
+  const watched = (
+    response: Response,
+    pending: PendingRequest | null,
+    onEnd: () => void,
+    isKnown?: (message: WireMessage) => boolean,
+  ): Response => {
     if (response.body === null) return response;
     const body = watch(response.body, {
-      guard: createEventGuard(limits, (message) => requests.refused(message)),
+      guard: createEventGuard(limits, (message) => requests.refused(message), isKnown),
       onTraffic: listener.onTraffic,
       onEnd: (fault) => (fault === null ? onEnd() : onTooMuch(pending, fault)),
     });
     return withBody(response, body);
   };
   const get = (response: Response, pending: PendingRequest | null): Response =>
-    watched(response, pending, () =>
-      listener.onListenEnd(new LinkFault('unreachable', 'the stream of its messages ended', { delivered: true })),
+    watched(
+      response,
+      pending,
+      () => listener.onListenEnd(new LinkFault('unreachable', 'the stream of its messages ended', { delivered: true })),
+      // Some servers repeat all that they have sent since; the SDK would take any answer for the end of the stream.
+      ({ method, id }) => pending !== null && method === undefined && !requests.wants(id),
     );
   const post = async (response: Response, init: RequestInit | undefined): Promise<Response> => {
     const requestId = requestIn(init?.body);

@@ -83,7 +83,8 @@ export async function startHostileHttp({
 
   const count = (what: string): void => void counts.set(what, (counts.get(what) ?? 0) + 1);
   const reply = (rpc: Rpc): object | null => {
-    const { id, method, params } = rpc;
+    const { method, params } = rpc;
+    const id = params?.name === 'foreign' ? 4711 : rpc.id;
     const result = (value: object): object => ({ jsonrpc: '2.0', id, result: value });
     if (method === 'initialize') {
       const serverInfo = { name: 'hostile-http', version: '1' };
@@ -115,6 +116,15 @@ export async function startHostileHttp({
       if (message !== null) open.write(`event: message\ndata: ${JSON.stringify(message)}\n\n`);
     response.writeHead(202).end();
   };
+  const onPings = (more: number, then: () => void): void => {
+    const before = counts.get('ping') ?? 0;
+    const timer = setInterval(() => {
+      if ((counts.get('ping') ?? 0) < before + more) return;
+      clearInterval(timer);
+      then();
+    }, 5);
+    timer.unref();
+  };
   const newStyle = (request: IncomingMessage, response: ServerResponse, rpc: Rpc | null): void => {
     const session = request.headers['mcp-session-id'];
     if (rpc?.method !== 'initialize' && !(typeof session === 'string' && sessions.has(session))) {
@@ -127,6 +137,16 @@ export async function startHostileHttp({
     if (request.method === 'GET' && typeof resumeAt === 'string') {
       if (!resumeAt.startsWith('resumable-')) return void response.writeHead(405).end();
       stream(response);
+      const [, of, place] = resumeAt.split('-');
+      // All events since, as the reference server repeats them: what opened streams, and answers to other requests. Then it breaks.
+      if (place === 'opened') {
+        const params = { progressToken: Number(of), progress: 1 };
+        const progress = JSON.stringify({ jsonrpc: '2.0', method: 'notifications/progress', params });
+        response.write(`id: ${resumeAt}\ndata: {}\n\ndata: ${progress}\n\n`);
+        const old = JSON.stringify({ jsonrpc: '2.0', id: 1, result: {} });
+        const before = resumeAt.replace('opened', 'repeated');
+        return onPings(3, () => void response.end(`event: message\nid: ${before}\ndata: ${old}\n\n`));
+      }
       const answered = {
         jsonrpc: '2.0',
         id: Number(resumeAt.split('-')[1]),
@@ -165,6 +185,7 @@ export async function startHostileHttp({
     // The stream breaks off and says where it may be taken up again, truthfully or not.
     if (name === 'resumable' || name === 'unresumable')
       return void response.end(`retry: 10\nid: ${name}-${rpc.id}\ndata:\n\n`);
+    if (name === 'repeats') return void response.end(`retry: 10\nid: resumable-${rpc.id}-opened\ndata:\n\n`);
     if (name === 'cut') return void response.end();
     if (name === 'asks' || name === 'asks_on') {
       const ping = (at: number): string => `data: {"jsonrpc":"2.0","id":"ask ${at}","method":"ping"}\n\n`;
