@@ -159,6 +159,21 @@ test.concurrent('a server that dies behind a gateway, which holds the streams op
   expect(states().slice(3, 5)).toEqual(['SUSPECT', 'BACKING_OFF']);
 });
 
+test.concurrent.each([502, 503, 504, 524])(
+  'a destructive call that a gateway answers with %i may have been carried out: it is not sent again, and the model is told',
+  async (status) => {
+    const server = await startHostileHttp({ gateway: status });
+    const { connection } = watched({ url: server.url });
+    await connection.connect();
+    expect(await connection.callTool('pay')).toMatchObject({
+      code: 'unknown-outcome',
+      error: expect.stringContaining(`HTTP ${status}`),
+    });
+    expect(server.calls).toEqual(['pay']);
+    expect(await connection.callTool('echo')).toMatchObject({ data: 'echo' });
+  },
+);
+
 test.concurrent('a slow server that answers pings is left in peace', async () => {
   const server = await startHostileHttp();
   const clock = new SimulatedClock();

@@ -88,6 +88,9 @@ export async function beginning({ body }: Response): Promise<string> {
   return new TextDecoder().decode(held.take());
 }
 
+/** Tells messages that have no news. */
+export type IsKnown = (message: WireMessage) => boolean;
+
 /** Bounds for a server's retry delay, in milliseconds: neither a tight loop nor never. */
 const RETRY_MS = { least: 10, most: 30_000 };
 
@@ -100,7 +103,7 @@ const RETRY_MS = { least: 10, most: 30_000 };
 export function createEventGuard(
   limits: McpLimits,
   isRefused: (message: WireMessage) => boolean,
-  isKnown: (message: WireMessage) => boolean = () => false,
+  isKnown: IsKnown = () => false,
 ): (chunk: Uint8Array) => string {
   let fields = new Map<string, string>();
   let data: string[] = [];
@@ -157,7 +160,7 @@ function isMessage(event: string | undefined): boolean {
 function readableText(
   text: string,
   isRefused: (message: WireMessage) => boolean,
-  isKnown: (message: WireMessage) => boolean,
+  isKnown: IsKnown,
 ): string | undefined {
   const fault = tooIntricate(text);
   if (fault !== null) throw fault;

@@ -40,6 +40,8 @@ interface Options {
   readonly forgets?: boolean;
   /** Answers what follows `initialize` with this status, the first time. */
   readonly stumbles?: number;
+  /** Stands behind a gateway, which answers the first call with this status: it has lost the connection to the server since. */
+  readonly gateway?: number;
   /** Redirects what is posted to its address, with this status and to here. */
   readonly moved?: { readonly status: number; readonly location: string };
 }
@@ -67,6 +69,7 @@ export async function startHostileHttp({
   page = false,
   forgets = false,
   stumbles,
+  gateway,
   moved,
 }: Options = {}): Promise<HostileHttp> {
   const calls: string[] = [];
@@ -143,9 +146,9 @@ export async function startHostileHttp({
         const params = { progressToken: Number(of), progress: 1 };
         const progress = JSON.stringify({ jsonrpc: '2.0', method: 'notifications/progress', params });
         response.write(`id: ${resumeAt}\ndata: {}\n\ndata: ${progress}\n\n`);
-        const old = JSON.stringify({ jsonrpc: '2.0', id: 1, result: {} });
+        const known = JSON.stringify({ jsonrpc: '2.0', id: 1, result: {} });
         const before = resumeAt.replace('opened', 'repeated');
-        return onPings(3, () => void response.end(`event: message\nid: ${before}\ndata: ${old}\n\n`));
+        return onPings(3, () => void response.end(`event: message\nid: ${before}\ndata: ${known}\n\n`));
       }
       const answered = {
         jsonrpc: '2.0',
@@ -173,6 +176,8 @@ export async function startHostileHttp({
     if (rpc.params?.name === 'gone') return void response.writeHead(404).end();
     if (rpc.params?.name === 'refused') return void response.writeHead(400).end(REFUSED);
     const message = reply(rpc);
+    if (gateway !== undefined && rpc.method === 'tools/call' && calls.length === 1)
+      return void response.writeHead(gateway, { 'content-type': 'text/html' }).end('<h1>Service unavailable</h1>');
     // Its lines are short, and so are the pieces in which it comes.
     const spaces = rpc.params?.name?.endsWith('lines') === true ? 1 : 0;
     if (answer === 'json') {
