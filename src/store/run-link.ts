@@ -120,6 +120,8 @@ export function linkToUrl(
             for await (const messages of messagesIn(response.body.getReader())) {
               if (signal.aborted) return undefined;
               take(messages.map(([data]) => JSON.parse(data)));
+              // It stood until a proxy let no stream last longer.
+              if (!messages.length) failures = Math.min(failures, 0);
               for (const [, id] of messages) if (id) [position, failures] = [id, -1];
             }
           }
@@ -152,7 +154,10 @@ export function errorOf(reason: unknown): ViewError {
 /** A message of a server; it has no id where it is not recorded. */
 type ServerMessage = readonly [data: string, id: string | undefined];
 
-/** The server-sent events of a body, in lists of what arrives together, without one that was cut off. JSON holds no line feed. */
+/**
+ * The server-sent events of a body, in lists of what arrives together, without one that was cut off; an empty list is a sign that
+ * the connection stands. JSON holds no line feed.
+ */
 export async function* messagesIn(
   reader: ReadableStreamDefaultReader<Uint8Array>,
 ): AsyncGenerator<readonly ServerMessage[]> {
@@ -165,6 +170,7 @@ export async function* messagesIn(
     if (done) return;
     const blocks = (rest + decoder.decode(value, { stream: true })).split('\n\n');
     rest = blocks.pop() ?? '';
+    if (!blocks.length) continue;
     yield blocks.flatMap((block): readonly ServerMessage[] => {
       const [, id, data] = /^(?:id: (.*?)\n)?data: (.*)/s.exec(block) ?? [];
       return data ? [[data, id]] : [];

@@ -118,6 +118,27 @@ overEachTransport(() => {
       expect(server.unexpected).toEqual([]);
     });
 
+    test.each([
+      [
+        413,
+        '<html><h1>413 Request Entity Too Large</h1></html>',
+        'larger than the server, or a proxy before it, accepts',
+      ],
+      [400, { error: { message: 'no', code: 'context_length_exceeded' } }, "longer than the context of 'm'"],
+    ])(
+      'what is too large for a proxy is not said to be too long for the model (HTTP %i)',
+      async (status, body, said) => {
+        const server = await startModelServer([{ status, body }]);
+        onTestFinished(server.close);
+        const model = modelAt({ baseURL: server.baseURL, model: 'm', apiKey: 'none', images: true });
+        const picture = { type: 'image', data: 'AAAA', mediaType: 'image/png' } as const;
+        const { error } = await createAgent({ model, silent: true }).run([{ type: 'text', text: 'Look.' }, picture]);
+        expect([error?.code, server.requests.length]).toEqual(['context-overflow', 1]);
+        expect(error?.message).toContain(said);
+        expect(error?.message).not.toContain('html');
+      },
+    );
+
     test('maxAttempts is counted per turn', async () => {
       const call = { toolCalls: [{ id: 'a', name: 'look', arguments: {} }] };
       const { server, agent } = await agentOn([broken, broken, call, broken, broken, 'Hi.'], {

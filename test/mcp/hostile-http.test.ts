@@ -159,6 +159,21 @@ test.concurrent('a server that dies behind a gateway, which holds the streams op
   expect(states().slice(3, 5)).toEqual(['SUSPECT', 'BACKING_OFF']);
 });
 
+test.concurrent.each([502, 503, 504, 524])(
+  'a destructive call that a gateway answers with %i may have been carried out: it is not sent again, and the model is told',
+  async (status) => {
+    const server = await startHostileHttp({ gateway: status });
+    const { connection } = watched({ url: server.url });
+    await connection.connect();
+    expect(await connection.callTool('pay')).toMatchObject({
+      code: 'unknown-outcome',
+      error: expect.stringContaining(`HTTP ${status}`),
+    });
+    expect(server.calls).toEqual(['pay']);
+    expect(await connection.callTool('echo')).toMatchObject({ data: 'echo' });
+  },
+);
+
 test.concurrent('a slow server that answers pings is left in peace', async () => {
   const server = await startHostileHttp();
   const clock = new SimulatedClock();
@@ -177,6 +192,27 @@ describe.concurrent('a stream that breaks before the answer came', () => {
     const { connection } = watched({ url: server.url });
     await connection.connect();
     expect(await connection.callTool('resumable')).toEqual({ status: 'success', data: 'resumed' });
+  });
+
+  test.concurrent('is taken up until the answer comes, where the server repeats what is known as well', async () => {
+    const server = await startHostileHttp();
+    const clock = new SimulatedClock();
+    const { connection } = watched({ url: server.url }, { clock });
+    await connection.connect();
+    const far: number[] = [];
+    const call = connection.callTool('repeats', {}, { onProgress: ({ progress }) => far.push(progress) });
+    // What is repeated at first has an answer's time to be taken for one.
+    expect(await passing(clock, call)).toBeGreaterThan(2000);
+    expect(await call).toEqual({ status: 'success', data: 'resumed' });
+    expect(far).toEqual([1]);
+    expect(server.counts.get('tools/call')).toBe(1);
+  });
+
+  test.concurrent('is no reason to pass over an answer under a foreign id on a stream that carries all answers', async () => {
+    const server = await startHostileHttp({ old: true });
+    const { connection } = watched({ url: server.url });
+    await connection.connect();
+    expect(await connection.callTool('foreign')).toMatchObject({ code: 'protocol-error' });
   });
 
   test.concurrent.each(['unresumable', 'cut'])('for good (%s) loses only its call, and at once', async (tool) => {

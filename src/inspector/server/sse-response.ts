@@ -1,5 +1,5 @@
-/** A client that receives nothing for this long is sent a sign that the connection stands: Bun's server waits ten seconds. */
-const HEARTBEAT_MS = 5000;
+/** A client that receives nothing for this long is sent a sign that the connection stands: Bun's server waits ten seconds, some proxies five. */
+const HEARTBEAT_MS = 4000;
 
 /**
  * Server-sent events, written already, as a Web `Response` for any HTTP framework. Nothing is read ahead: a batch is taken when

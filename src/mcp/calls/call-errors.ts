@@ -104,10 +104,11 @@ export function isPlain({ code }: McpError, delivered: boolean): boolean {
 
 /** What a fault of one request means for its link. */
 export function reactionTo(fault: LinkFault): 'final' | 'lost' | 'later' | 'doubt' | 'refused' {
+  const status = Number(fault.data.status);
   switch (fault.kind) {
     case 'auth':
       // 403 refuses this request, 401 all of them.
-      return fault.data.status === 403 ? 'final' : 'refused';
+      return status === 403 ? 'final' : 'refused';
     case 'scope':
       return 'refused';
     case 'session':
@@ -118,8 +119,8 @@ export function reactionTo(fault: LinkFault): 'final' | 'lost' | 'later' | 'doub
       return 'doubt';
     case 'refused':
       if (typeof fault.data.retryAfterMs === 'number') return 'later';
-      // 400 and 404 may mean a session that is gone, gateways say 502 to 504 for a server that is; a ping decides.
-      return [400, 404, 502, 503, 504].includes(Number(fault.data.status)) ? 'doubt' : 'final';
+      // 400 and 404 may mean a session that is gone, gateways say 502 to 504 for a server that is, Cloudflare 520 to 530; a ping decides.
+      return [400, 404, 502, 503, 504].includes(status) || status >= 520 ? 'doubt' : 'final';
     case 'not-found':
     case 'protocol':
     case 'answer':

@@ -88,17 +88,22 @@ export async function beginning({ body }: Response): Promise<string> {
   return new TextDecoder().decode(held.take());
 }
 
+/** Tells messages that have no news. */
+export type IsKnown = (message: WireMessage) => boolean;
+
 /** Bounds for a server's retry delay, in milliseconds: neither a tight loop nor never. */
 const RETRY_MS = { least: 10, most: 30_000 };
 
 /**
  * Reads an event stream before the SDK does: feed it the bytes, and it returns the complete events, as text. An event
  * beyond the size limit of a message throws a `LinkFault` at once, so that it is not buffered. `isRefused` receives each
- * message and decides whether to leave it out. Lines may end in any way, and a byte order mark may come first.
+ * message and decides whether to leave it out; of one that `isKnown`, only its place in the stream is left. Lines may end in
+ * any way, and a byte order mark may come first.
  */
 export function createEventGuard(
   limits: McpLimits,
   isRefused: (message: WireMessage) => boolean,
+  isKnown: IsKnown = () => false,
 ): (chunk: Uint8Array) => string {
   let fields = new Map<string, string>();
   let data: string[] = [];
@@ -112,7 +117,7 @@ export function createEventGuard(
   const dispatch = (): void => {
     const lines = [...fields].map(([field, value]) => `${field}: ${value}\n`);
     const isRead = data.length > 0 && isMessage(fields.get('event'));
-    const kept = isRead ? readableText(data.join('\n'), isRefused)?.split('\n') : data;
+    const kept = isRead ? readableText(data.join('\n'), isRefused, isKnown)?.split('\n') : data;
     if (kept !== undefined && lines.length + kept.length > 0)
       whole += `${lines.join('')}${kept.map((line) => `data: ${line}\n`).join('')}\n`;
     [fields, data, size] = [new Map(), [], 0];
@@ -152,13 +157,18 @@ function isMessage(event: string | undefined): boolean {
 }
 
 /** A message as the SDK can read it; undefined where it is refused. */
-function readableText(text: string, isRefused: (message: WireMessage) => boolean): string | undefined {
+function readableText(
+  text: string,
+  isRefused: (message: WireMessage) => boolean,
+  isKnown: IsKnown,
+): string | undefined {
   const fault = tooIntricate(text);
   if (fault !== null) throw fault;
   const written = parsedText(text);
   // The SDK reports what is wrong with anything else.
   if (!isJsonObject(written)) return text;
   const message = onlyProtocol(written);
+  if (isKnown(message)) return '';
   if (isRefused(message)) return undefined;
   return message === written ? text : JSON.stringify(message);
 }

@@ -1,7 +1,7 @@
-import { type PendingRequest, type PendingRequests, badAnswer } from '../wire/pending-requests.ts';
+import { type PendingRequest, type PendingRequests, type WireMessage, badAnswer } from '../wire/pending-requests.ts';
 import type { McpLimits } from '../config/server-limits.ts';
 import { LinkFault } from '../wire/faults.ts';
-import { answerIn, beginning, createEventGuard, withBody } from './bodies.ts';
+import { type IsKnown, answerIn, beginning, createEventGuard, withBody } from './bodies.ts';
 import { MOST_REDIRECTS, redirectWithin } from '../../actors/redirect.ts';
 import { readRetryAfter } from '../../actors/retry-after.ts';
 import { type JsonObject, isJsonObject, parsedText } from '../../json/json.ts';
@@ -49,19 +49,25 @@ export function observedFetch(listener: TrafficListener, inner: typeof fetch = f
     abandoned.add(pending);
     pending.lose(fault);
   };
-  const watched = (response: Response, pending: PendingRequest | null, onEnd: () => void): Response => {
+  const isRefused = (message: WireMessage): boolean => requests.refused(message);
+  const watched = (
+    response: Response,
+    pending: PendingRequest | null,
+    onEnd: () => void,
+    isKnown?: IsKnown,
+  ): Response => {
     if (response.body === null) return response;
     const body = watch(response.body, {
-      guard: createEventGuard(limits, (message) => requests.refused(message)),
+      guard: createEventGuard(limits, isRefused, isKnown),
       onTraffic: listener.onTraffic,
       onEnd: (fault) => (fault === null ? onEnd() : onTooMuch(pending, fault)),
     });
     return withBody(response, body);
   };
+  const onListenEnd = (): void =>
+    listener.onListenEnd(new LinkFault('unreachable', 'the stream of its messages ended', { delivered: true }));
   const get = (response: Response, pending: PendingRequest | null): Response =>
-    watched(response, pending, () =>
-      listener.onListenEnd(new LinkFault('unreachable', 'the stream of its messages ended', { delivered: true })),
-    );
+    watched(response, pending, onListenEnd, pending === null ? undefined : repeatedIn(requests));
   const post = async (response: Response, init: RequestInit | undefined): Promise<Response> => {
     const requestId = requestIn(init?.body);
     if (isEventStream(response))
@@ -112,6 +118,11 @@ export function observedFetch(listener: TrafficListener, inner: typeof fetch = f
     if (method === 'POST') return post(response, init);
     return method === 'GET' && isEventStream(response) ? get(response, resumed) : response;
   };
+}
+
+/** Some servers repeat all that they have sent since; the SDK would take any answer for the end of a stream. */
+function repeatedIn(requests: PendingRequests): IsKnown {
+  return ({ method, id }) => method === undefined && !requests.wants(id);
 }
 
 /** How often a request was redirected: the SDK follows with the same headers, which each request has of its own. */
@@ -207,10 +218,11 @@ async function statusFault(response: Response, init: RequestInit | undefined): P
   }
   if (status === 404 && inSession)
     return new LinkFault('session', 'it does not know our session any more (HTTP 404)', { delivered: false, data });
-  // A refusal with 4xx comes before the work; a 5xx may come out of the middle of it.
+  // A refusal with 4xx comes before the work; a 5xx may come out of the middle of it, also the 503 of a gateway that has
+  // lost the server, or waits no longer.
   const reason = typeof message === 'string' ? `: ${message.slice(0, CHALLENGE_CHARS)}` : '';
   return new LinkFault('refused', `it answered with ${said}${reason}`, {
-    delivered: status >= 500 && status !== 503,
+    delivered: status >= 500,
     data,
   });
 }

@@ -53,8 +53,11 @@ const UNTRUSTED = /SELF_SIGNED|UNABLE_TO_(?:VERIFY|GET_ISSUER)|CERT_/;
 /** Node's names for an answer that is not HTTP, or not TLS. */
 const UNREADABLE = /^(?:HPE_|EPROTO$|ERR_SSL_|UND_ERR_HEADERS_OVERFLOW$)/;
 
-const PROXY_REFUSED =
-  'A proxy asks for a user and a password; write them into HTTP_PROXY: http://user:password@host:port';
+/** What proxies say. */
+const PROXY_TEXTS: ReadonlyMap<number, string> = new Map([
+  [407, 'A proxy asks for a user and a password; write them into HTTP_PROXY: http://user:password@host:port'],
+  [413, 'The request is larger than the server, or a proxy before it, accepts; send less, or raise that limit'],
+]);
 
 /** Turns an HTTP error into a {@link ModelError} by its status and structured codes, with a message that says what to do. */
 export function failureOf(refusal: RefusedRequest, context: RequestContext): ModelError {
@@ -62,7 +65,7 @@ export function failureOf(refusal: RefusedRequest, context: RequestContext): Mod
   const status = statusOf(refusal, error);
   const known = codeOf(status, error);
   const code = known === 'model-not-found' && isAboutPath(status, error, context) ? 'endpoint-not-found' : known;
-  const text = status === 407 ? PROXY_REFUSED : describe(code, error, context);
+  const text = PROXY_TEXTS.get(status) ?? describe(code, error, context);
   const location = status >= 300 && status < 400 ? (refusal.headers?.get('location') ?? '') : '';
   const elsewhere = location === '' ? '' : ` It points to ${location}: if that is right, make it the base URL.`;
   const said = error.message === '' ? '' : ` The server said: ${withoutKey(error.message, context.endpoint)}`;

@@ -220,6 +220,8 @@ class ChatServer {
         }
         reader = response.body?.getReader();
         for await (const messages of reader === undefined ? [] : messagesIn(reader)) {
+          // It stood until a proxy let no stream last longer.
+          if (messages.length === 0) failures = 0;
           for (const [data, id = ''] of messages) {
             if (data === '[DONE]') return;
             const chunk: UiChunk = JSON.parse(data);

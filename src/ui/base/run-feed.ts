@@ -85,8 +85,8 @@ export async function begun(journal: Followed, runId: string, mayCome: () => boo
   }
 }
 
-/** Milliseconds after which something is sent on an idle connection: Bun's server ends one after ten seconds, proxies after a minute. */
-const IDLE_MS = 5000;
+/** Milliseconds after which something is sent on an idle connection: Bun's server ends one after ten seconds, proxies after five or more. */
+const IDLE_MS = 4000;
 
 /** A run for one reader, from its beginning to its end. Nothing is fetched before it is asked for. */
 export async function* runFeed(

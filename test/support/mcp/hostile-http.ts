@@ -40,6 +40,8 @@ interface Options {
   readonly forgets?: boolean;
   /** Answers what follows `initialize` with this status, the first time. */
   readonly stumbles?: number;
+  /** Stands behind a gateway, which answers the first call with this status: it has lost the connection to the server since. */
+  readonly gateway?: number;
   /** Redirects what is posted to its address, with this status and to here. */
   readonly moved?: { readonly status: number; readonly location: string };
 }
@@ -67,6 +69,7 @@ export async function startHostileHttp({
   page = false,
   forgets = false,
   stumbles,
+  gateway,
   moved,
 }: Options = {}): Promise<HostileHttp> {
   const calls: string[] = [];
@@ -83,7 +86,8 @@ export async function startHostileHttp({
 
   const count = (what: string): void => void counts.set(what, (counts.get(what) ?? 0) + 1);
   const reply = (rpc: Rpc): object | null => {
-    const { id, method, params } = rpc;
+    const { method, params } = rpc;
+    const id = params?.name === 'foreign' ? 4711 : rpc.id;
     const result = (value: object): object => ({ jsonrpc: '2.0', id, result: value });
     if (method === 'initialize') {
       const serverInfo = { name: 'hostile-http', version: '1' };
@@ -115,6 +119,15 @@ export async function startHostileHttp({
       if (message !== null) open.write(`event: message\ndata: ${JSON.stringify(message)}\n\n`);
     response.writeHead(202).end();
   };
+  const onPings = (more: number, then: () => void): void => {
+    const before = counts.get('ping') ?? 0;
+    const timer = setInterval(() => {
+      if ((counts.get('ping') ?? 0) < before + more) return;
+      clearInterval(timer);
+      then();
+    }, 5);
+    timer.unref();
+  };
   const newStyle = (request: IncomingMessage, response: ServerResponse, rpc: Rpc | null): void => {
     const session = request.headers['mcp-session-id'];
     if (rpc?.method !== 'initialize' && !(typeof session === 'string' && sessions.has(session))) {
@@ -127,6 +140,16 @@ export async function startHostileHttp({
     if (request.method === 'GET' && typeof resumeAt === 'string') {
       if (!resumeAt.startsWith('resumable-')) return void response.writeHead(405).end();
       stream(response);
+      const [, of, place] = resumeAt.split('-');
+      // All events since, as the reference server repeats them: what opened streams, and answers to other requests. Then it breaks.
+      if (place === 'opened') {
+        const params = { progressToken: Number(of), progress: 1 };
+        const progress = JSON.stringify({ jsonrpc: '2.0', method: 'notifications/progress', params });
+        response.write(`id: ${resumeAt}\ndata: {}\n\ndata: ${progress}\n\n`);
+        const known = JSON.stringify({ jsonrpc: '2.0', id: 1, result: {} });
+        const before = resumeAt.replace('opened', 'repeated');
+        return onPings(3, () => void response.end(`event: message\nid: ${before}\ndata: ${known}\n\n`));
+      }
       const answered = {
         jsonrpc: '2.0',
         id: Number(resumeAt.split('-')[1]),
@@ -153,6 +176,8 @@ export async function startHostileHttp({
     if (rpc.params?.name === 'gone') return void response.writeHead(404).end();
     if (rpc.params?.name === 'refused') return void response.writeHead(400).end(REFUSED);
     const message = reply(rpc);
+    if (gateway !== undefined && rpc.method === 'tools/call' && calls.length === 1)
+      return void response.writeHead(gateway, { 'content-type': 'text/html' }).end('<h1>Service unavailable</h1>');
     // Its lines are short, and so are the pieces in which it comes.
     const spaces = rpc.params?.name?.endsWith('lines') === true ? 1 : 0;
     if (answer === 'json') {
@@ -165,6 +190,7 @@ export async function startHostileHttp({
     // The stream breaks off and says where it may be taken up again, truthfully or not.
     if (name === 'resumable' || name === 'unresumable')
       return void response.end(`retry: 10\nid: ${name}-${rpc.id}\ndata:\n\n`);
+    if (name === 'repeats') return void response.end(`retry: 10\nid: resumable-${rpc.id}-opened\ndata:\n\n`);
     if (name === 'cut') return void response.end();
     if (name === 'asks' || name === 'asks_on') {
       const ping = (at: number): string => `data: {"jsonrpc":"2.0","id":"ask ${at}","method":"ping"}\n\n`;
