@@ -8,8 +8,12 @@ import { startHostileHttp } from '../support/mcp/hostile-http.ts';
 import { calls } from '../support/replies.ts';
 
 /** An agent that calls one tool of a server, which may never answer, and retries what it may. */
-async function calling(tool: string, options: (url: string) => AgentOptions) {
-  const server = await startHostileHttp();
+async function calling(
+  tool: string,
+  options: (url: string) => AgentOptions,
+  faults: Parameters<typeof startHostileHttp>[0] = {},
+) {
+  const server = await startHostileHttp(faults);
   const errors: ToolError[] = [];
   const executionError = (error: ToolError) => {
     errors.push(error);
@@ -42,6 +46,30 @@ test('one that only reads was cancelled, and nothing is unknown', async () => {
   await run;
   expect(errors[0]).toMatchObject({ cause: { code: 'cancelled', message: "MCP server 'shop' was disconnected." } });
   expect(errors[0]).not.toHaveProperty('outcomeUnknown');
+  expect(result()).not.toContain('Nobody knows');
+});
+
+test('a call at which its server fails with HTTP 500 may have taken effect: it is not repeated, and the model is told', async () => {
+  const options = (url: string) => ({ mcpServers: { shop: { url } } });
+  const { server, agent, errors, result } = await calling('pay', options, { gateway: 500 });
+  expect(await agent.run('Pay')).toMatchObject({ result: 'It is over.' });
+  expect(server.calls).toEqual(['pay']);
+  expect(errors).toMatchObject([{ outcomeUnknown: true, cause: { code: 'unknown-outcome' } }]);
+  expect(result()).toContain("failed at the request for 'pay'");
+  expect(result()).toContain('Nobody knows whether the call of');
+});
+
+test.each([
+  ['that only reads is repeated', 'echo', 500],
+  ['that was refused is repeated, whatever it does', 'pay', 418],
+])('a call %s after such an answer', async (_, tool, gateway) => {
+  const options = (url: string) =>
+    ({ mcpServers: { shop: { url, overrides: { echo: { effects: 'none' } } } } }) as const;
+  const { server, agent, errors, result } = await calling(tool, options, { gateway });
+  expect(await agent.run('Go')).toMatchObject({ result: 'It is over.' });
+  expect(server.calls).toEqual([tool, tool]);
+  expect(errors[0]).not.toHaveProperty('outcomeUnknown');
+  expect(errors[0]).toMatchObject({ cause: { message: expect.stringContaining('refused the request') } });
   expect(result()).not.toContain('Nobody knows');
 });
 

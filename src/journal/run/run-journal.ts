@@ -88,10 +88,7 @@ export interface JournalStore {
   take?(runId: string): Promise<TakenRun | null>;
   /** What is recorded of a run so far; null when there is none. */
   read?(runId: string): Promise<Recording | null>;
-  /**
-   * Changes when a run has more records or was made anew; null when there is none. With it, a run that is followed is not read again and
-   * again.
-   */
+  /** Changes when a run has more records or was made anew; null when there is none. Without it, a followed run is read again and again. */
   revision?(runId: string): Promise<string | null>;
   /**
    * Calls `changed` whenever a run may have more records, whoever writes them, until the function that it returns is

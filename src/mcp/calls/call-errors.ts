@@ -63,23 +63,24 @@ export function waitedTooLong(server: string, what: string, ms: number, last: Mc
   return new McpError('not-connected', server, message, last ?? undefined, last?.data);
 }
 
-/** The server refused the request itself; with 403, it is not allowed. One in a session that it forgot was sent in a new one. */
-export function refusedCall(server: string, what: string, fault: LinkFault): McpError {
+/** The server refused the request itself, or failed at it; with 403, it is not allowed. One in a session that it forgot was sent in a new one. */
+export function refusedCall(server: string, what: string, fault: LinkFault, mayBeDone = false): McpError {
   const again = fault.kind === 'session' ? ', and answered the same in a new one. It was not carried out' : '';
+  const [how, doubt] = mayBeDone ? ['failed at', ' Whether it was carried out is unknown.'] : ['refused', ''];
   return new McpError(
     fault.kind === 'auth' ? 'forbidden' : 'protocol-error',
     server,
-    `MCP server '${server}' refused the request for ${what}: ${fault.message}${again}.`,
+    `MCP server '${server}' ${how} the request for ${what}: ${fault.message}${again}.${doubt}`,
     fault,
-    fault.data,
+    mayBeDone ? { ...fault.data, causeCode: 'unknown-outcome' } : fault.data,
   );
 }
 
 /** The error of a call after which nothing is tried any more. */
-export function failedCall(server: string, what: string, thrown: unknown): McpError {
+export function failedCall({ server, what, readOnly }: Parameters<typeof lostCall>[0], thrown: unknown): McpError {
   const isRefusal =
     thrown instanceof LinkFault && reactionTo(thrown) !== 'refused' && ['refused', 'auth'].includes(thrown.kind);
-  return isRefusal ? refusedCall(server, what, thrown) : toMcpError(server, thrown);
+  return isRefusal ? refusedCall(server, what, thrown, thrown.delivered && !readOnly) : toMcpError(server, thrown);
 }
 
 /** The server gave no answer in the call's time: `ms` is the limit that was met. */

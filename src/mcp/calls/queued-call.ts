@@ -261,7 +261,7 @@ export class QueuedCall<T = unknown> {
           ? refusedCall(server, what, cause)
           : lostCall(call, cause);
       default:
-        return failedCall(server, what, cause);
+        return failedCall(call, cause);
     }
   }
 
