@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { createAgent } from '../../src/agent/create-agent.ts';
 import type { AgentOptions } from '../../src/agent/options/agent-options.ts';
 import { type Inspector, createInspector } from '../../src/inspector/create-inspector.ts';
@@ -26,16 +26,19 @@ function payer(inspect: Inspector, options: AgentOptions) {
 
 const asking = () => scriptedModel([calls(['pay', { to: 'Ann' }]), 'Paid.']);
 
-/** Hears a session as a browser's `EventSource` does: a stream that breaks is asked for again, from after the last line. */
+/** Hears a session as a browser's `EventSource` does, until the test is over: a stream that breaks is asked for again, from after the last line. */
 function listener(url: string, session: string) {
+  const over = new AbortController();
+  const { signal } = over;
+  onTestFinished(() => over.abort());
   const to = new URL(url);
   to.pathname = `/api/sessions/${session}/stream`;
   const lines: string[] = [];
   let asked = 0;
   const hear = async (): Promise<void> => {
-    for (let last = '0'; ; asked += 1) {
+    for (let last = '0'; !signal.aborted; asked += 1) {
       try {
-        const response = await fetch(to, { headers: { 'last-event-id': last } });
+        const response = await fetch(to, { headers: { 'last-event-id': last }, signal });
         // A browser does not ask again where it was refused.
         if (!response.ok) return;
         for await (const event of serverSentEvents(response)) {
