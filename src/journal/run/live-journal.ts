@@ -15,7 +15,7 @@ import type { Json, JsonObject } from '../../json/json.ts';
 import { deltaWriter } from '../format/deltas.ts';
 import { type RecordLine, entryRecord, startRecord } from '../format/record.ts';
 import { noteWritten } from './driven-runs.ts';
-import { type CarriedEffect, type RunHead, type RunJournal, type Sink, journalOver } from './run-journal.ts';
+import { type CarriedEffect, type RunHead, type RunJournal, type Sink, giveBack, journalOver } from './run-journal.ts';
 
 const NOTHING: readonly never[] = [];
 
@@ -159,11 +159,7 @@ export class LiveJournal implements RunJournal {
     } catch (error) {
       if (first.length > 0) throw error;
     } finally {
-      try {
-        await this.#sink?.close();
-      } catch {
-        // As at its end; and what could not be written says why.
-      }
+      await (this.#sink && giveBack(this.#sink));
     }
   }
 
