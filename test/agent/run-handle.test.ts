@@ -65,6 +65,22 @@ describe('a run', () => {
     expect((await typesOf(run)).at(-1)).toBe('run.finished');
   });
 
+  test('tells a reader that has left nothing more, and does not let it wait', async () => {
+    const asked = Promise.withResolvers<string>();
+    const run = createAgent({ model: scriptedModel([() => asked.promise]), silent: true }).run('Hello');
+    const [left, stays] = [run[Symbol.asyncIterator](), run[Symbol.asyncIterator]()];
+    expect((await left.next()).value?.type).toBe('run.started');
+    await left.return?.();
+    expect(await left.next()).toEqual({ done: true, value: undefined });
+
+    let waits = stays.next();
+    while ((await Promise.race([waits, wait(20)])) !== undefined) waits = stays.next();
+    await stays.return?.();
+    expect(await waits).toEqual({ done: true, value: undefined });
+    asked.resolve('Hi.');
+    expect((await typesOf(run)).at(-1)).toBe('run.finished');
+  });
+
   test('can be awaited often, and has catch and finally as promises have', async () => {
     const run = createAgent({ model: scriptedModel(['Hi.']), silent: true }).run('Hello');
     let done = 0;

@@ -2,6 +2,7 @@ import { setTimeout as nextTick } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { createAgent } from '../../src/agent/create-agent.ts';
 import type { AgentOptions } from '../../src/agent/options/agent-options.ts';
+import type { ModelReply } from '../../src/actors/model.ts';
 import { recover } from '../../src/recovery/recover.ts';
 import { fakeTool } from '../../src/testing/fake-tool.ts';
 import { type ExecuteContext, tool as makeTool } from '../../src/tools/tool.ts';
@@ -264,6 +265,36 @@ test.skipIf(noChromium)('tokens stream into the conversation before the reply is
   await page.locator('.answer-text').getByText('That was long.').waitFor();
   expect(await streaming.count()).toBe(0);
 });
+
+test.skipIf(noChromium)(
+  'of a long reply the end is shown while it comes, and from its beginning once it is there',
+  async () => {
+    const { page } = await open();
+    const answer = Array.from({ length: 500 }, (_, line) => `line ${line}\n`).join('');
+    const finished = Promise.withResolvers<ModelReply>();
+    const run = agentOf([], {
+      model: {
+        id: 'long',
+        complete: (_, { onToken }) => {
+          onToken?.({ kind: 'text', text: answer });
+          return finished.promise;
+        },
+      },
+    }).run('Count to 500');
+    const streaming = page.getByTestId('streaming');
+    await streaming.getByText('line 499').waitFor();
+    await expect.poll(() => streaming.textContent()).toMatch(/^show more \(3,000 characters\)/);
+
+    await streaming.getByRole('button').click();
+    await expect.poll(() => streaming.textContent()).toMatch(/^line 0\n[^]*line 499/);
+
+    finished.resolve({ content: answer });
+    await run;
+    const answered = page.locator('.answer-text');
+    await answered.getByText('line 0\n').waitFor();
+    expect(await answered.textContent()).not.toContain('line 499');
+  },
+);
 
 test.skipIf(noChromium)('a call says how far it is as long as it runs', async () => {
   const { page } = await open();

@@ -69,7 +69,7 @@ export class EventLog {
     const reader = { place: 0 };
     this.#readers.add(reader);
     const next = async (): Promise<IteratorResult<RunEvent, undefined>> => {
-      for (;;) {
+      while (this.#readers.has(reader)) {
         const found = this.#kept[indexFrom(this.#kept, reader.place)];
         if (found !== undefined) {
           const wasLast = reader.place <= this.#own.place;
@@ -78,13 +78,15 @@ export class EventLog {
           return { done: false, value: asNow(found) };
         }
         if (this.#failure !== undefined) throw this.#failure;
-        if (this.#closed) return { done: true, value: undefined };
+        if (this.#closed) break;
         await new Promise<void>((resolve) => this.#waiting.add(resolve));
       }
+      return { done: true, value: undefined };
     };
-    const leave = (): Promise<IteratorResult<RunEvent, undefined>> => {
+    const leave = (): ReturnType<typeof next> => {
       this.#readers.delete(reader);
-      return Promise.resolve({ done: true, value: undefined });
+      this.#wake();
+      return next();
     };
     return { next, return: leave };
   }

@@ -10,28 +10,31 @@ import { type Json, type JsonObject, isJsonObject } from '../../../../json/json.
 const FIRST = 1200;
 const FURTHER = 20_000;
 
-/** Foreign text, shown and never obeyed: text nodes only, its direction kept to itself, long ones cut. */
-export function EscapedText({
-  text,
-  class: name = '',
-  most = FIRST,
-}: {
+interface EscapedProps {
   readonly text: string;
   readonly class?: string;
   readonly most?: number;
-}) {
+  /** What is cut is its beginning, in leaps, so that lines stand still. */
+  readonly grows?: boolean;
+}
+
+/** Foreign text, shown and never obeyed: text nodes only, its direction kept to itself, long ones cut. */
+export function EscapedText({ text, class: name = '', most = FIRST, grows = false }: EscapedProps) {
   const [shown, show] = useState(most);
-  const left = text.length - shown;
+  const beyond = Math.max(0, text.length - shown);
+  const left = grows ? beyond - (beyond % (FIRST / 2)) : beyond;
+  const more = left > 0 && (
+    <button type="button" class="more" onClick={() => show(shown + FURTHER)}>
+      show more ({left.toLocaleString('en')} characters)
+    </button>
+  );
   return (
     <bdi class={`escaped ${name}`} dir="auto">
-      {escapedText(text.slice(0, shown)).map((piece) =>
+      {grows && more}
+      {escapedText(grows ? text.slice(left) : text.slice(0, shown)).map((piece) =>
         piece.kind === 'mark' ? <mark>{piece.text}</mark> : piece.text,
       )}
-      {left > 0 && (
-        <button type="button" class="more" onClick={() => show(shown + FURTHER)}>
-          show more ({left.toLocaleString('en')} characters)
-        </button>
-      )}
+      {!grows && more}
     </bdi>
   );
 }

@@ -76,7 +76,7 @@ export function ModelEntry({ item, now }: { readonly item: ModelItem; readonly n
       tone={retries.length > 0 ? 'caution' : 'model'}
       head={<b>{isOver ? 'Model did not finish' : replied === null ? 'Model is asked' : 'Model'}</b>}
     >
-      {thought !== '' && <EscapedText class="thought" text={thought} />}
+      {thought !== '' && <EscapedText grows={replied === null} class="thought" text={thought} />}
       {goal !== '' && (
         <p class="dim">
           Goal: <EscapedText text={goal} />
@@ -84,7 +84,7 @@ export function ModelEntry({ item, now }: { readonly item: ModelItem; readonly n
       )}
       {replied === null && (answer !== '' || raw !== '') && (
         <p data-testid="streaming">
-          <EscapedText text={answer !== '' ? answer : raw} />
+          <EscapedText grows text={answer !== '' ? answer : raw} />
           {!isOver && <span class="caret" />}
         </p>
       )}
