@@ -19,6 +19,7 @@ export const inspectCommand: Command = {
   options: [
     IN_OPTION,
     { name: 'port', value: '<n>', help: 'The port to listen on. Default: a free port.' },
+    { name: 'allowed-hosts', value: '<names>', help: 'Names that a proxy or a tunnel gives the page, with commas.' },
     { name: 'open', help: 'Open the page in the browser.' },
   ],
   async run({ values, flags, positionals }) {
@@ -37,9 +38,12 @@ export const inspectCommand: Command = {
       // What is missing is reported in the order in which it was named.
       shown.push({ place, text: isFolder(place) ? null : (await readRecordingOf(place, runs)).text });
     }
-    const inspector = await createInspector({ port, keepAlive: true, open: flags.has('open') }).catch(
+    const allowedHosts = values.get('allowed-hosts')?.split(',');
+    const inspector = await createInspector({ port, allowedHosts, keepAlive: true, open: flags.has('open') }).catch(
       (error: unknown) => {
-        throw new UsageError(`it cannot listen on port ${port}: ${describeThrown(error).message}`);
+        const { code, message } = describeThrown(error);
+        if (code === 'wrong-option') throw new UsageError("--allowed-hosts must list names such as 'a.example.com'.");
+        throw new UsageError(`it cannot listen on port ${port}: ${message}`);
       },
     );
     const interrupts = takeInterrupts();

@@ -17,6 +17,11 @@ import { packageVersion } from './version.ts';
 export interface InspectorOptions {
   /** Default: a free port. */
   readonly port?: number | undefined;
+  /**
+   * Names by which a proxy or a tunnel makes the page reachable, such as `inspector.example.com`; without a port, at any.
+   * Default: none. The server itself still listens only on 127.0.0.1.
+   */
+  readonly allowedHosts?: readonly string[] | undefined;
   /** The token that the address must carry. Default: 192 random bits. At least 16 characters. */
   readonly token?: string | undefined;
   /** Opens the page in the browser. Default false. */
@@ -64,12 +69,15 @@ export interface Inspector extends RunPort {
 
 const checkNames = optionsOf<InspectorOptions>('createInspector', 'docs/inspector.md', {
   port: true,
+  allowedHosts: true,
   token: true,
   open: true,
   keep: true,
   keepAlive: true,
   page: true,
 });
+
+const A_HOST = /^(?:[a-z\d-]+\.)*[a-z\d-]+(?::\d+)?$/i;
 
 /** With more runs at once than this, a page that follows the list opens few of those that begin. */
 const EXPECTED_RUNS = 3;
@@ -89,7 +97,7 @@ export async function createInspector(options: InspectorOptions = {}): Promise<I
 
 /** Starts an inspector, and says whether a page of it was ever open. */
 async function startInspector(options: InspectorOptions) {
-  const { page, port = 0, keep = 20, keepAlive = false } = checked(options);
+  const { page, port = 0, allowedHosts = [], keep = 20, keepAlive = false } = checked(options);
   const { token = randomBytes(24).toString('base64url') } = options;
   const sessions = new SessionList(keep);
   const systems = new LiveSystems(sessions);
@@ -107,6 +115,7 @@ async function startInspector(options: InspectorOptions) {
   const sendToken = sendTokenOf(token);
   const server = await listen({
     port,
+    allowedHosts: allowedHosts.map((name) => name.toLowerCase()),
     token,
     sendToken,
     keepAlive,
@@ -164,11 +173,13 @@ async function startInspector(options: InspectorOptions) {
 
 function checked(options: InspectorOptions): InspectorOptions {
   checkNames(options);
-  const { token, port } = options;
+  const { token, port, allowedHosts = [] } = options;
   if (token !== undefined && (typeof token !== 'string' || token.length < 16))
     throw wrongOption("createInspector: option 'token' must have at least 16 characters.");
   if (port !== undefined && !(Number.isInteger(port) && port >= 0 && port <= 65_535))
     throw wrongOption("createInspector: option 'port' must be a whole number from 0 to 65535.");
+  if (!Array.isArray(allowedHosts) || !allowedHosts.every((name) => A_HOST.test(String(name))))
+    throw wrongOption("createInspector: option 'allowedHosts' must list names such as 'inspector.example.com'.");
   return options;
 }
 

@@ -359,7 +359,14 @@ export const TAKERS: Readonly<Record<string, Taker>> = {
   },
   createInspector: {
     call: async (options) => (await Reflect.apply(inspector.createInspector, undefined, [options])).close(),
-    takes: { port: 0, token: 'at-least-16-characters', open: false, keep: 5, keepAlive: false },
+    takes: {
+      port: 0,
+      allowedHosts: ['a.example'],
+      token: 'at-least-16-characters',
+      open: false,
+      keep: 5,
+      keepAlive: false,
+    },
     slip: ['prot', 'port'],
   },
   statelyOutput: {

@@ -99,6 +99,27 @@ describe('who may speak with the inspector', () => {
     expect((await ask(shown, withToken(shown, '/api/stream'), { headers: own })).status).toBe(200);
   });
 
+  test('by a name of a proxy that was allowed, over TLS or not, and by no name that only looks like it', async () => {
+    const shown = await inspector({ allowedHosts: ['Page.Example.com', 'here.example:8443'] });
+    const own = `localhost:${shown.port}`;
+    const answers = async (headers: NodeJS.Dict<string>): Promise<number> =>
+      (await ask(shown, withToken(shown, '/api/stream'), { headers: { host: own, ...headers } })).status;
+    for (const host of ['page.example.com', 'page.example.com:81', 'PAGE.example.com', 'here.example:8443', own]) {
+      expect([host, await answers({ host })]).toEqual([host, 200]);
+      // A proxy may keep the name that the browser knows to itself.
+      expect([host, await answers({ origin: `http://${host}` })]).toEqual([host, 200]);
+    }
+    expect(await answers({ host: 'page.example.com', origin: 'https://page.example.com' })).toBe(200);
+    const refused = ['a.page.example.com', 'page.example.com.evil.example', 'here.example', 'here.example:8444', 'com'];
+    for (const host of refused) {
+      expect([host, await answers({ host })]).toEqual([host, 403]);
+      expect([host, await answers({ origin: `https://${host}` })]).toEqual([host, 403]);
+    }
+    expect(await answers({ origin: `https://${own}` })).toBe(403);
+    expect(await answers({ origin: 'ftp://page.example.com' })).toBe(403);
+    expect((await ask(shown, '/api/stream', { headers: { host: 'page.example.com' } })).status).toBe(401);
+  });
+
   test('a form of another page cannot post: only JSON is taken', async () => {
     const shown = await inspector();
     const run = startScene('plain', { inspect: shown });
@@ -188,6 +209,8 @@ describe('who may speak with the inspector', () => {
   test('a token of its own must be long, and a wrong port is refused, both by name', async () => {
     await expect(createInspector({ token: 'short' })).rejects.toThrow(/'token'/);
     await expect(createInspector({ port: -1 })).rejects.toThrow(/'port'/);
+    for (const name of ['https://a.example', 'a.example/', '*.example', '', 'a.example:'])
+      await expect(createInspector({ allowedHosts: [name] })).rejects.toThrow(/'allowedHosts'/);
     const own = await inspector({ token: 'a token that I chose' });
     expect(new URL(own.url).searchParams.get('token')).toBe('a token that I chose');
     expect((await viewer(own.url).get('/')).status).toBe(200);

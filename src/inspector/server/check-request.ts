@@ -10,6 +10,8 @@ export interface RequestRefusal {
 /** What requests are checked against. */
 export interface Gate {
   readonly port: number;
+  /** Names that the server has elsewhere, in small letters, with or without a port: those of a proxy or a tunnel. */
+  readonly allowedHosts: readonly string[];
   /** Opens everything. */
   readonly token: string;
   /** Opens {@link SEND_PATH} and nothing else. */
@@ -30,7 +32,7 @@ export function checkRequest(request: IncomingMessage, url: URL, gate: Gate): Re
   const { origin } = request.headers;
   const wrongHost = checkHost(request, gate);
   if (wrongHost !== null) return wrongHost;
-  if (origin !== undefined && !hostsOf(gate).some((one) => origin.toLowerCase() === `http://${one}`))
+  if (origin !== undefined && !isKnownOrigin(origin.toLowerCase(), gate))
     return { status: 403, message: 'The inspector does not accept requests from other origins.' };
   const site = request.headers['sec-fetch-site'];
   if (site !== undefined && site !== 'same-origin' && site !== 'none' && !isNavigation(request))
@@ -61,12 +63,22 @@ export function checkUpgrade(request: IncomingMessage, url: URL, gate: Gate): Re
 
 function checkHost({ headers: { host } }: IncomingMessage, gate: Gate): RequestRefusal | null {
   const hosts = hostsOf(gate);
-  if (host !== undefined && hosts.includes(host.toLowerCase())) return null;
-  return { status: 403, message: `The inspector is only reachable as ${hosts.join(' or ')}.` };
+  if (host !== undefined && (hosts.includes(host.toLowerCase()) || isAllowed(host.toLowerCase(), gate))) return null;
+  const names = [...hosts, ...gate.allowedHosts].join(' or ');
+  return { status: 403, message: `The inspector is only reachable as ${names}. Its option allowedHosts adds names.` };
 }
 
 function hostsOf({ port }: Gate): readonly string[] {
   return [`127.0.0.1:${port}`, `localhost:${port}`];
+}
+
+function isAllowed(host: string, { allowedHosts }: Gate): boolean {
+  return allowedHosts.includes(host) || allowedHosts.includes(host.replace(/:\d+$/, ''));
+}
+
+/** A proxy may speak TLS, and keep its own name from us. */
+function isKnownOrigin(origin: string, gate: Gate): boolean {
+  return hostsOf(gate).some((one) => origin === `http://${one}`) || isAllowed(origin.replace(/^https?:\/\//, ''), gate);
 }
 
 function isSender(request: IncomingMessage, url: URL, { sendToken }: Gate): boolean {
