@@ -1,7 +1,8 @@
 import type { AnyRun } from '../../agent/run/run.ts';
 import type { LeafError, Outcome } from '../../actors/journal.ts';
 import { ReplayDivergenceError } from '../../journal/replay/divergence.ts';
-import { fork } from '../../journal/replay/fork.ts';
+import { FORK } from '../../journal/replay/fork.ts';
+import type { Recording } from '../../journal/format/recording.ts';
 import { isJsonObject } from '../../json/json.ts';
 import { describeThrown, toJson } from '../../json/to-json.ts';
 import { type AgentChoices, readAgentChoices } from '../agent/agent-flags.ts';
@@ -14,7 +15,7 @@ import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 
 interface ForkedFile {
-  readonly recording: string;
+  readonly recording: Recording;
   readonly at: number;
   readonly input: string | undefined;
   /** An outcome, or the value of one. */
@@ -30,7 +31,7 @@ export async function forkFile(forked: ForkedFile, choices: AgentChoices): Promi
   try {
     const { result } = await runOnce(cli, (signal) => {
       try {
-        return fork(recording, cli.agent, {
+        return cli.agent[FORK](recording, {
           at,
           signal,
           // oxlint-disable-next-line unicorn/no-thenable -- so the option is called; a text is never awaited for it
