@@ -2,7 +2,7 @@ import { wrongOption } from '../../json/known-options.ts';
 import { RecordingError } from './journal-error.ts';
 import { checkReply } from '../../actors/check-reply.ts';
 import type { Effect, Outcome } from '../../actors/journal.ts';
-import { isJsonObject, type Json, type JsonObject, parsedText } from '../../json/json.ts';
+import { isJsonObject, type Json, type JsonObject, parsedText, plainJson } from '../../json/json.ts';
 import { describeThrown } from '../../json/to-json.ts';
 import { sumOf } from './checksums.ts';
 import { entryRecord, type RecordLine } from './record.ts';
@@ -61,8 +61,7 @@ function checkedOutcome(id: string, outcome: Outcome): Outcome {
     throw wrongOption("Option 'outcome' must be { ok: true, value } or { ok: false, error: { code, message } }.");
   if (!outcome.ok || !id.includes('/callLlm#')) return outcome;
   try {
-    const value: Json = JSON.parse(JSON.stringify(checkReply(outcome.value)));
-    return { ok: true, value };
+    return { ok: true, value: plainJson(checkReply(outcome.value)) };
   } catch (error) {
     throw wrongOption(`Option 'outcome': ${describeThrown(error).message}`, { cause: error });
   }
