@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Message } from '../../actors/model.ts';
-import { toJson } from '../../json/to-json.ts';
 import type { Agent } from '../../agent/agent-types.ts';
 import { typedOutput } from '../../agent/options/output-options.ts';
+import { type RunInput, readInput } from '../../agent/options/input-parts.ts';
 import type { RunOptions } from '../../agent/options/run-options.ts';
 import { type AnyRun, type SomeRun, runHandle } from '../../agent/run/run.ts';
 import {
@@ -14,7 +14,7 @@ import {
 import { type Recording, readRecording } from '../../journal/format/recording.ts';
 import { type Replayable, replay } from '../../journal/replay/replay.ts';
 import { permitLiveModels } from '../../models/endpoint/live-guard.ts';
-import { type Json, isJsonObject } from '../../json/json.ts';
+import { type Json, isJsonObject, plainJson } from '../../json/json.ts';
 import { mixedJournal, type Matching } from './recorded-answers.ts';
 import { moveOver } from '../../security/folders.ts';
 import { mkdirSync, writeFileSync } from 'node:fs';
@@ -26,7 +26,7 @@ import type { RecordLine } from '../../journal/format/record.ts';
 /** An agent, as far as its runs are recorded and replayed; of any type of `context`. */
 export interface RecordedAgent<TRun extends SomeRun = SomeRun>
   extends Pick<Agent<unknown, SomeRun>, 'history' | 'setHistory' | 'options'>, Replayable<TRun> {
-  run(input: string, options?: RunOptions): SomeRun;
+  run(input: RunInput, options?: RunOptions): SomeRun;
 }
 
 /** The recording's file, and from where in the test it is used. */
@@ -38,7 +38,7 @@ interface Place {
 }
 
 interface Asked {
-  readonly input: string;
+  readonly input: RunInput;
   readonly given: RunOptions;
 }
 
@@ -67,7 +67,7 @@ export function runReplayed(
   { input, given, recording, text }: Asked & { readonly recording: Recording; readonly text: string },
 ): AnyRun {
   checkInput(place, recording, input);
-  checkOutput(place, recording, given);
+  checkGiven(place, recording, given);
   if (place.after === null) checkHistory(place, recording, agent);
   return runThen(replay(text, agent), {
     onDone: async (result) => {
@@ -112,15 +112,33 @@ export function runPartly(
   });
 }
 
-function checkInput(place: Place, { head }: Recording, input: string): void {
-  if (head.input !== input) throw miss(place, 'input', [{ input: head.input }, { input }]);
+function checkInput(place: Place, { head }: Recording, given: RunInput): void {
+  const { task, content } = readInput(given, 'useRecording');
+  const before = plainJson({ input: head.input, content: head.content ?? null });
+  const now = plainJson({ input: task, content });
+  if (!isSame(before, now)) throw miss(place, 'input', [before, now]);
 }
 
-/** A replay reads the answer as it was recorded: by the schema that was the run's own then, or by the agent's. */
-function checkOutput(place: Place, { head: { output } }: Recording, given: RunOptions): void {
+/**
+ * A replay reads the answer as it was recorded: by the schema that was the run's own then, or by the agent's. Its limit is
+ * the recorded one, and it cancels no run that went on.
+ */
+function checkGiven(place: Place, { head: { output, options, cancelled } }: Recording, given: RunOptions): void {
   const specs = [output?.ofRun === true ? output : undefined, typedOutput('agent.run', given)?.spec(false)];
   const [before = null, now = null] = specs.map((spec) => ({ outputSchema: spec?.schema ?? null }));
   if (firstDifference(before, now) !== '') throw miss(place, 'outputSchema', [before, now]);
+  const wasCancelled = cancelled !== undefined;
+  const was = { maxSteps: options.maxSteps, aborted: wasCancelled };
+  const is = { maxSteps: given.maxSteps ?? options.maxSteps, aborted: wasCancelled || given.signal?.aborted === true };
+  if (firstDifference(was, is) !== '') throw miss(place, 'input', [was, is]);
+}
+
+/** Whether a test gives what was recorded. Marks stand there for secrets, which are unknown when it is played. */
+function isSame(recorded: Json, now: Json): boolean {
+  if (firstDifference(recorded, now) === '') return true;
+  const parts = JSON.stringify(recorded).split(/«secret:\d+»/);
+  const pattern = parts.map((part) => part.replaceAll(/\W/g, String.raw`\$&`)).join('[^]+');
+  return parts.length > 1 && new RegExp(`^${pattern}$`).test(JSON.stringify(now));
 }
 
 /** A replay continues the recorded conversation, which must be the agent's current one. A recording that begins one fits any. */
@@ -128,10 +146,8 @@ function checkHistory(place: Place, { head }: Recording, agent: Pick<RecordedAge
   if (head.history.length === 0) return;
   const { maxHistoryMessages: kept } = agent.options;
   const all = agent.history;
-  const now = toJson(all.length > kept ? endOf(all, head.history) : all);
-  const recorded = toJson(head.history);
-  if (!now.ok || !recorded.ok) return;
-  const [before, after] = [{ history: recorded.value }, { history: now.value }];
+  const before = plainJson({ history: head.history });
+  const after = plainJson({ history: all.length > kept ? endOf(all, head.history) : all });
   // Marks stand in a recording for secrets, which are unknown when it is played.
   if (firstDifference(before, after) === '' || JSON.stringify(before).includes('«secret:')) return;
   throw miss(place, 'conversation', [before, after]);
@@ -170,11 +186,14 @@ function miss(
  */
 function keepRecording(path: string, recording: string, result: AnyResult): void {
   const isUnasked = result.reason === 'llm-error' && result.error?.code !== 'unusable-reply';
+  const isWhole = recording !== '' && readRecording(recording).lines.at(-1)?.t === 'end';
   const why = isUnasked
     ? `ended as llm-error. ${result.result} (${result.error?.code ?? 'no code'}). Make the model answer, then run the test again.`
-    : `was ${result.reason}, and a replay needs its end. Answer what it waits for while it runs.`;
+    : result.status === 'waiting'
+      ? `was ${result.reason}, and a replay needs its end. Answer what it waits for while it runs.`
+      : `has no end, because its journal failed. ${result.result}`;
   const message = `${path} was not written: the run that was to be recorded ${why}`;
-  if (isUnasked || result.status === 'waiting') throw new UseRecordingError('recording-failed', path, message);
+  if (isUnasked || !isWhole) throw new UseRecordingError('recording-failed', path, message);
   mkdirSync(dirname(path), { recursive: true });
   const half = `${path}.${process.pid}.part`;
   writeFileSync(half, normalizedRecording(recording, path));
@@ -187,7 +206,7 @@ function keepRecording(path: string, recording: string, result: AnyResult): void
  */
 export function normalizedRecording(recording: string, path: string): string {
   const { head, lines } = readRecording(recording);
-  const runId = basename(path).replace(/\.jsonl$/, '');
+  const runId = basename(path).replace(/\.jsonl$/, '') || 'recording';
   return normalizeRecording([{ ...head, runId }, ...lines.flatMap(stable)]);
 }
 
