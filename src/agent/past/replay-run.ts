@@ -41,7 +41,7 @@ export function replayRun(core: AgentCore, recording: Recording, options: Replay
           past,
           state,
           tolerance,
-          until: (entry) => isOver({ entry, state: place() }),
+          ...(isOver && { until: (entry) => isOver({ entry, state: place() }) }),
           kind: 'copied',
           known: outcomesOf(recording.lines),
           news: async (restart) => {
@@ -59,10 +59,10 @@ export function replayRun(core: AgentCore, recording: Recording, options: Replay
   return started.run;
 }
 
-function untilOf(until: ReplayOptions['until']): (point: ReplayPoint) => boolean {
-  if (typeof until === 'function') return until;
+/** Where the recorded part ends before its last record; a number of one is where it was cut. */
+function untilOf(until: ReplayOptions['until']): ((point: ReplayPoint) => boolean) | undefined {
   if (typeof until === 'string') return ({ state }) => state === until || state.startsWith(`${until}.`);
-  return () => false;
+  return typeof until === 'function' ? until : undefined;
 }
 
 function answeredBy(model: Model, work: LeafWork): LeafWork {

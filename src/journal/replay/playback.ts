@@ -209,7 +209,7 @@ class RecordingPlayback implements Playback {
     const isLeftOut = recorded.digest === '' && this.#tolerance.noDigests === true;
     if ((isLeftOut || recorded.digest === effect.digest) && recorded.ms === effect.ms) return;
     const request = this.#requests.latest();
-    if (isTolerated(request, effect.request, this.#tolerance, this.#recording.head.instructions)) return;
+    if (isTolerated(request, effect.request, this.#tolerance, this.#recording.head)) return;
     const [expected, actual] = [recorded, effect].map((one) => `${one.id} with digest ${one.digest}`);
     throw this.#diverged(expected ?? '', actual ?? '', ...compared(recorded, request, effect));
   }

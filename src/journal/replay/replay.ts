@@ -1,6 +1,6 @@
 import type { LeafWork } from '../../actors/leaf.ts';
 import type { Message, Model } from '../../actors/model.ts';
-import { optionsOf, wrongOption } from '../../json/known-options.ts';
+import { oneOf, optionsOf, wrongOption } from '../../json/known-options.ts';
 import { agentMachine } from '../../machines/agent/agent.ts';
 import { withoutRefused, withoutSuspects } from '../../machines/llm-call/conversation.ts';
 import { AGENT_STATES, type AgentOutput, type AgentState } from '../../machines/contract/run-result.ts';
@@ -76,10 +76,17 @@ export function replay<TRun>(
   checkOptions(options);
   if (options.until !== undefined && options.then === undefined)
     throw wrongOption("replay: option 'until' needs 'then', the model that answers after the recorded part.");
-  const { until } = options;
-  if (typeof until === 'string' && !AGENT_STATES.includes(until))
-    throw wrongOption(`replay: option 'until' is '${until}', and must be one of: ${AGENT_STATES.join(', ')}.`);
+  const { until, allow = [] } = options;
+  if (!['undefined', 'number', 'function'].includes(typeof until)) oneOf("replay: option 'until'", until, AGENT_STATES);
+  for (const allowed of [allow].flat()) oneOf("replay: option 'allow'", allowed, ['prompt', 'tools']);
+  checkAgent('replay', agent, REPLAY);
   return agent[REPLAY](readRecording(recording), options);
+}
+
+/** Refuses what is not an agent, such as a function or a promise that gives one. */
+export function checkAgent(what: string, agent: unknown, key: symbol): void {
+  if (!(key in Object(agent)))
+    throw wrongOption(`${what}: the second argument must be an agent, as createAgent() gives it.`);
 }
 
 /** The start of a run. */

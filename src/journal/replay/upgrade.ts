@@ -4,8 +4,7 @@
  */
 import type { AnyActorRef } from 'xstate';
 import { digest } from '../../json/digest.ts';
-import { type Json, type JsonSchema, isJsonObject } from '../../json/json.ts';
-import { toJson } from '../../json/to-json.ts';
+import { type Json, type JsonSchema, isJsonObject, plainJson } from '../../json/json.ts';
 import type { AgentContext } from '../../machines/agent/agent-context.ts';
 import type { AgentSetup, ChildSetup, Toolset } from '../../machines/contract/agent-setup.ts';
 import { isMachineSnapshot } from '../../machines/events/transition-log.ts';
@@ -240,7 +239,7 @@ function toolChange(was: ToolSpec, now: ToolSpec): string | null {
 }
 
 function changed(was: object, now: object): string | null {
-  const [before, after] = [plain(was), plain(now)];
+  const [before, after] = [plainJson(was), plainJson(now)];
   if (!isJsonObject(before) || !isJsonObject(after)) return null;
   const names = [...new Set([...Object.keys(before), ...Object.keys(after)])];
   const different = names.filter((name) => !isSame(before[name] ?? null, after[name] ?? null));
@@ -248,10 +247,5 @@ function changed(was: object, now: object): string | null {
 }
 
 function isSame(one: unknown, other: unknown): boolean {
-  return digest(plain(one)) === digest(plain(other));
-}
-
-function plain(value: unknown): Json {
-  const json = toJson(value);
-  return json.ok ? json.value : null;
+  return digest(plainJson(one)) === digest(plainJson(other));
 }
