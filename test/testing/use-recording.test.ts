@@ -327,16 +327,17 @@ describe('when it records', () => {
   });
 
   test('a conversation with a secret in it is the recorded one, which holds its mark', async () => {
-    const rounds = async (): Promise<string> => {
+    const rounds = async (said = 'My word is hunter2-hunter2.'): Promise<string> => {
       const { agent } = weatherAgent({ secrets: ['hunter2-hunter2'] });
       agent.setHistory([
-        { role: 'user', content: 'My word is hunter2-hunter2.' },
+        { role: 'user', content: said },
         { role: 'assistant', content: 'Good.' },
       ]);
       return (await useRecording(path).run(agent, question)).result;
     };
     expect([await rounds(), await rounds()]).toEqual(['It is 21 °C in Austin.', 'It is 21 °C in Austin.']);
     expect(await readFile(path, 'utf8')).toContain('«secret:');
+    expect(await failureOf((async () => rounds('Another one.'))())).toMatchObject({ cause: 'conversation-changed' });
   });
 
   test('what cannot be recorded is an error, and live models are forbidden again', async () => {

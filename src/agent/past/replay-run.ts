@@ -7,6 +7,7 @@ import { cutRecording, outcomesOf } from '../../journal/format/cut-recording.ts'
 import { liveJournal } from '../../journal/run/live-journal.ts';
 import { runnable } from '../../journal/format/recorded-tools.ts';
 import type { Recording } from '../../journal/format/recording.ts';
+import { Playback } from '../../journal/replay/playback.ts';
 import { replayJournal } from '../../journal/replay/replay-journal.ts';
 import type { ReplayOptions, ReplayPoint } from '../../journal/replay/replay.ts';
 import type { AgentCore } from '../core/agent-core.ts';
@@ -35,7 +36,7 @@ export function replayRun(core: AgentCore, recording: Recording, options: Replay
       work: then === undefined ? core.work() : answeredBy(then, core.work()),
       journal: (accepts, place) => {
         const state = (): string => started.run.state.state;
-        if (then === undefined) return replayJournal(recording, state, tolerance);
+        if (then === undefined) return replayJournal(new Playback(recording, state, tolerance));
         const isOver = untilOf(until);
         return continuedJournal({
           past,

@@ -1,4 +1,4 @@
-import { parsedText } from '../../json/json.ts';
+import { type Json, parsedText } from '../../json/json.ts';
 import { AGENT_OPTIONS, readAgentChoices } from '../agent/agent-flags.ts';
 import { type Action, actionCommand, type Arguments, type Command, IN_OPTION, UsageError } from '../command/command.ts';
 
@@ -123,7 +123,7 @@ function readLine({ values }: Arguments): number {
   throw new UsageError(`--at takes the number of a line, from 1 on, not '${text}'.`);
 }
 
-function readOutcome({ values }: Arguments): { readonly outcome?: unknown } {
+function readOutcome({ values }: Arguments): { readonly outcome?: Json } {
   const text = values.get('outcome');
   if (text === undefined) return {};
   const outcome = parsedText(text);

@@ -22,10 +22,10 @@ import type { Restart } from '../../machines/contract/agent-setup.ts';
 import { type Json, isJsonObject } from '../../json/json.ts';
 import { wrongOption } from '../../json/known-options.ts';
 import { deltaWriter } from '../format/deltas.ts';
-import { type InFlight, type Playback, STRICT, playback } from './playback.ts';
+import { type InFlight, Playback, STRICT } from './playback.ts';
 import { type RecordLine, entryRecord, startRecord } from '../format/record.ts';
 import type { Recording } from '../format/recording.ts';
-import type { Carried, CarriedEffect, RunJournal } from '../run/run-journal.ts';
+import { type Carried, type CarriedEffect, type RunJournal, journalOver } from '../run/run-journal.ts';
 import type { Tolerance } from './compare.ts';
 
 /** A run that is at work takes this many restarts shortly after each other without an entry between; the next ends it. */
@@ -61,18 +61,7 @@ export interface Continuation {
 /** A journal that plays a recording, and then continues with another one. */
 export function continuedJournal(continuation: Continuation): RunJournal {
   const run = new ContinuedJournal(continuation);
-  // Own properties: other journals are made from this one by spreading it.
-  return {
-    open: (effect, perform) => run.open(effect, perform),
-    close: (id) => run.close(id),
-    next: () => run.next(),
-    send: (event, to) => run.send(event, to),
-    end: (output) => run.end(output),
-    at: () => run.at(),
-    isIdle: () => run.isIdle(),
-    release: () => run.release(),
-    abandon: () => run.abandon(),
-  };
+  return journalOver(run, { abandon: () => run.abandon() });
 }
 
 class ContinuedJournal {
@@ -99,7 +88,7 @@ class ContinuedJournal {
     this.#write = deltaWriter(past.head);
     this.#copies = kind !== 'resumed';
     this.#copied = [past.head];
-    this.#played = playback(past, state, tolerance, {
+    this.#played = new Playback(past, state, tolerance, {
       onStart: (effect, at) => {
         const request = effect.ms === undefined ? this.#write(effect) : null;
         if (this.#copies) this.#copied.push(startRecord(effect, at, request));

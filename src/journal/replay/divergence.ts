@@ -28,23 +28,18 @@ export interface Divergence {
 export class ReplayDivergenceError extends Error implements Divergence {
   override readonly name = 'ReplayDivergenceError';
   readonly code = 'replay-divergence';
-  readonly entry: number;
-  readonly state: string;
-  readonly expected: string;
-  readonly actual: string;
-  readonly difference: string;
-  readonly diff: string;
-  override readonly cause: DivergenceCause;
+  declare readonly entry: number;
+  declare readonly state: string;
+  declare readonly expected: string;
+  declare readonly actual: string;
+  declare readonly difference: string;
+  declare readonly diff: string;
+  declare readonly cause: DivergenceCause;
 
-  constructor(divergence: Divergence) {
+  constructor({ entry, state, expected, actual, difference, diff, cause }: Divergence) {
+    const divergence = { entry, state, expected, actual, difference, diff, cause };
     super(textOf(divergence));
-    this.entry = divergence.entry;
-    this.state = divergence.state;
-    this.expected = divergence.expected;
-    this.actual = divergence.actual;
-    this.difference = divergence.difference;
-    this.diff = divergence.diff;
-    this.cause = divergence.cause;
+    Object.assign(this, divergence);
   }
 }
 

@@ -13,7 +13,8 @@ import { inputOf, ROOT_ID } from '../format/run-input.ts';
 import { type Drive, drive, recordedOutput } from '../run/drive.ts';
 import type { AllowedDifference } from './compare.ts';
 import { ReplayDivergenceError } from './divergence.ts';
-import { type Playback, playback } from './playback.ts';
+import { Playback } from './playback.ts';
+import { replayJournal } from './replay-journal.ts';
 
 /** A position in a recording during a replay. */
 export interface ReplayPoint {
@@ -116,7 +117,7 @@ export function transitions(recording: string | readonly (string | object)[]): r
   const { driven, past } = playRecording(readRecording(recording), ({ transition }) => {
     if (transition !== null) list.push(transition);
   });
-  if (driven.isActive()) throw past.cutShort(stateText(driven.actor.getSnapshot().value));
+  if (driven.isActive()) throw past.cutShort();
   return list;
 }
 
@@ -164,17 +165,12 @@ export interface PlayedRecording {
  */
 export function playRecording(recording: Recording, onMicrostep?: (microstep: Microstep) => void): PlayedRecording {
   const state = (): string => (driven === null ? 'PLANNING' : stateText(driven.actor.getSnapshot().value));
-  const past = playback(recording, state);
+  const past = new Playback(recording, state);
   const driven: Drive | null = drive({
     logic: agentMachine,
     id: ROOT_ID,
     input: inputOf(runnable(recording).head),
-    journal: {
-      open: (effect, perform) => past.open(effect, perform),
-      close: (id) => past.close(id),
-      next: () => Promise.resolve(past.next()),
-      end: () => undefined,
-    },
+    journal: replayJournal(past),
     recorder: null,
     context: undefined,
     ...(onMicrostep === undefined ? {} : { inspect: microstepReader(() => true, onMicrostep) }),

@@ -12,9 +12,9 @@ import {
   ReplayDivergenceError,
 } from '../../journal/replay/divergence.ts';
 import { type Recording, readRecording } from '../../journal/format/recording.ts';
-import { type Replayable, replay } from '../../journal/replay/replay.ts';
+import { type Replayable, REPLAY } from '../../journal/replay/replay.ts';
 import { permitLiveModels } from '../../models/endpoint/live-guard.ts';
-import { type Json, isJsonObject, plainJson } from '../../json/json.ts';
+import { isJsonObject, plainJson } from '../../json/json.ts';
 import { mixedJournal, type Matching } from './recorded-answers.ts';
 import { moveOver } from '../../security/folders.ts';
 import { mkdirSync, writeFileSync } from 'node:fs';
@@ -47,13 +47,11 @@ export function runAndKeep(path: string, agent: RecordedAgent, { input, given }:
   const forbidAgain = permitLiveModels();
   try {
     const run = agent.run(input, given);
-    return runThen(run, {
-      onDone: (result) => {
-        forbidAgain();
-        keepRecording(path, run.recording(), result);
-      },
-      onError: forbidAgain,
-    });
+    const kept = (result: AnyResult): void => {
+      forbidAgain();
+      keepRecording(path, run.recording(), result);
+    };
+    return runThen(run, kept, forbidAgain);
   } catch (error) {
     forbidAgain();
     throw error;
@@ -64,20 +62,19 @@ export function runAndKeep(path: string, agent: RecordedAgent, { input, given }:
 export function runReplayed(
   place: Place,
   agent: RecordedAgent,
-  { input, given, recording, text }: Asked & { readonly recording: Recording; readonly text: string },
+  { input, given, recording }: Asked & { readonly recording: Recording },
 ): AnyRun {
   checkInput(place, recording, input);
   checkGiven(place, recording, given);
   if (place.after === null) checkHistory(place, recording, agent);
-  return runThen(replay(text, agent), {
-    onDone: async (result) => {
-      await place.after?.then(undefined, () => undefined);
-      if (place.after !== null) checkHistory(place, recording, agent);
-      agent.setHistory([...recording.head.history, ...result.messages]);
-    },
-    onError: (error) =>
-      error instanceof ReplayDivergenceError ? new RecordingMissError(place.path, error, place.calledFrom) : error,
-  });
+  const onDone = async (result: AnyResult): Promise<void> => {
+    await place.after?.then(undefined, () => undefined);
+    if (place.after !== null) checkHistory(place, recording, agent);
+    agent.setHistory([...recording.head.history, ...result.messages]);
+  };
+  return runThen(agent[REPLAY](recording, {}), onDone, (error) =>
+    error instanceof ReplayDivergenceError ? new RecordingMissError(place.path, error, place.calledFrom) : error,
+  );
 }
 
 interface Partly extends Asked {
@@ -105,18 +102,14 @@ export function runPartly(
     },
   });
   const run = agent.run(input, { ...given, journal });
-  return runThen(run, {
-    onDone: () => {
-      if (missed !== null) throw missed;
-    },
+  return runThen(run, () => {
+    if (missed !== null) throw missed;
   });
 }
 
 function checkInput(place: Place, { head }: Recording, given: RunInput): void {
   const { task, content } = readInput(given, 'useRecording');
-  const before = plainJson({ input: head.input, content: head.content ?? null });
-  const now = plainJson({ input: task, content });
-  if (!isSame(before, now)) throw miss(place, 'input', [before, now]);
+  checkSame(place, 'input', { input: head.input, content: head.content ?? null }, { input: task, content });
 }
 
 /**
@@ -125,20 +118,11 @@ function checkInput(place: Place, { head }: Recording, given: RunInput): void {
  */
 function checkGiven(place: Place, { head: { output, options, cancelled } }: Recording, given: RunOptions): void {
   const specs = [output?.ofRun === true ? output : undefined, typedOutput('agent.run', given)?.spec(false)];
-  const [before = null, now = null] = specs.map((spec) => ({ outputSchema: spec?.schema ?? null }));
-  if (firstDifference(before, now) !== '') throw miss(place, 'outputSchema', [before, now]);
-  const wasCancelled = cancelled !== undefined;
-  const was = { maxSteps: options.maxSteps, aborted: wasCancelled };
-  const is = { maxSteps: given.maxSteps ?? options.maxSteps, aborted: wasCancelled || given.signal?.aborted === true };
-  if (firstDifference(was, is) !== '') throw miss(place, 'input', [was, is]);
-}
-
-/** Whether a test gives what was recorded. Marks stand there for secrets, which are unknown when it is played. */
-function isSame(recorded: Json, now: Json): boolean {
-  if (firstDifference(recorded, now) === '') return true;
-  const parts = JSON.stringify(recorded).split(/«secret:\d+»/);
-  const pattern = parts.map((part) => part.replaceAll(/\W/g, String.raw`\$&`)).join('[^]+');
-  return parts.length > 1 && new RegExp(`^${pattern}$`).test(JSON.stringify(now));
+  const [before, now] = specs.map((spec) => ({ outputSchema: spec?.schema ?? null }));
+  checkSame(place, 'outputSchema', before, now);
+  const was = { maxSteps: options.maxSteps, aborted: cancelled !== undefined };
+  const is = { maxSteps: given.maxSteps ?? was.maxSteps, aborted: was.aborted || given.signal?.aborted === true };
+  checkSame(place, 'input', was, is);
 }
 
 /** A replay continues the recorded conversation, which must be the agent's current one. A recording that begins one fits any. */
@@ -146,11 +130,8 @@ function checkHistory(place: Place, { head }: Recording, agent: Pick<RecordedAge
   if (head.history.length === 0) return;
   const { maxHistoryMessages: kept } = agent.options;
   const all = agent.history;
-  const before = plainJson({ history: head.history });
-  const after = plainJson({ history: all.length > kept ? endOf(all, head.history) : all });
-  // Marks stand in a recording for secrets, which are unknown when it is played.
-  if (firstDifference(before, after) === '' || JSON.stringify(before).includes('«secret:')) return;
-  throw miss(place, 'conversation', [before, after]);
+  const history = all.length > kept ? endOf(all, head.history) : all;
+  checkSame(place, 'conversation', { history: head.history }, { history });
 }
 
 /**
@@ -163,21 +144,31 @@ function endOf(all: readonly Message[], kept: readonly Message[]): readonly Mess
   return question === undefined ? end : [question, ...end.slice(1)];
 }
 
-function miss(
+function checkSame(
   { path, calledFrom }: Place,
   what: 'input' | 'conversation' | 'outputSchema',
-  [before, now]: readonly [Json, Json],
-): Error {
+  recorded: object | undefined,
+  given: object | undefined,
+): void {
+  const [before, now] = [plainJson(recorded), plainJson(given)];
+  const difference = firstDifference(before, now);
+  if (difference === '' || fitsMarks(JSON.stringify(before), JSON.stringify(now))) return;
   const divergence: Divergence = {
     entry: 1,
     state: 'PLANNING',
     expected: `the run of another ${what}`,
     actual: `a run of this ${what}`,
-    difference: firstDifference(before, now),
+    difference,
     diff: readableDiff(before, now),
     cause: what === 'outputSchema' ? 'output-schema-edited' : `${what}-changed`,
   };
-  return new RecordingMissError(path, divergence, calledFrom);
+  throw new RecordingMissError(path, divergence, calledFrom);
+}
+
+/** Whether the texts differ by nothing but the marks that stand in a recording for secrets, unknown when it is played. */
+function fitsMarks(recorded: string, now: string): boolean {
+  const parts = recorded.split(/«secret:\d+»/).map((part) => part.replaceAll(/\W/g, String.raw`\$&`));
+  return parts.length > 1 && new RegExp(`^${parts.join('[^]+')}$`).test(now);
 }
 
 /**
@@ -217,15 +208,15 @@ function stable(line: RecordLine): readonly RecordLine[] {
   return [{ ...line, value }];
 }
 
-/** What is done when a run is over, before an awaiting caller sees it; what it throws is the run's rejection. */
-interface RunEnds {
-  readonly onDone: (result: AnyResult) => void | Promise<void>;
-  /** Gives the error to reject with, where it is another. */
-  readonly onError?: (error: unknown) => unknown;
-}
-
-/** The run, settled only after something was done about it. Its events end when it does. */
-function runThen(run: SomeRun, { onDone, onError }: RunEnds): AnyRun {
+/**
+ * The run, settled only after something was done about it; what `onDone` throws is its rejection, `onError` may give another.
+ * Its events end when it does.
+ */
+function runThen(
+  run: SomeRun,
+  onDone: (result: AnyResult) => void | Promise<void>,
+  onError?: (error: unknown) => unknown,
+): AnyRun {
   const done = run.then(
     async (result) => {
       await onDone(result);

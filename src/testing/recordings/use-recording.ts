@@ -94,10 +94,9 @@ export function useRecording(path: string | URL, options: UseRecordingOptions = 
     const isThere = existsSync(own);
     if (mode === 'all' || (mode === 'missing' && !isThere)) return kept(runAndKeep(own, agent, { input, given }));
     if (!isThere) throw new UseRecordingError('recording-missing', own, missingText(own, because));
-    const text = withHistory(readFileSync(own, 'utf8'), historiesIn(dirname(own)));
-    const recording = runnable(readRecording(text));
+    const recording = runnable(readRecording(withHistory(readFileSync(own, 'utf8'), historiesIn(dirname(own)))));
     const place = { path: own, calledFrom, after: given.whenBusy === 'queue' ? last : null };
-    if (live.size === 0) return kept(runReplayed(place, agent, { input, given, recording, text }));
+    if (live.size === 0) return kept(runReplayed(place, agent, { input, given, recording }));
     return kept(runPartly(place, agent, { input, given, recording, live, matching }));
   };
   function run<TRun extends SomeRun>(agent: RecordedAgent<TRun>, input: RunInput, given?: RunOptions): TRun;
@@ -167,19 +166,16 @@ function liveLeaves(modes: ActorModes): ReadonlySet<string> {
 /** When `useRecording` records: if there is no recording yet, always, or never. */
 export type RecordMode = 'missing' | 'all' | 'never';
 
-/** Whether to record, and what decided it, for messages. */
-interface RecordDecision {
-  readonly mode: RecordMode;
-  readonly because: string;
-}
-
 const MODES: readonly RecordMode[] = ['missing', 'all', 'never'];
 
 /**
- * `never` wins, wherever it comes from, and CI (the variable `CI`) means never; else `SIGNALBOX_RECORD` overrides the
+ * Whether to record, and what decided it. `never` wins, wherever it comes from, and CI (the variable `CI`) means never; else `SIGNALBOX_RECORD` overrides the
  * option. Throws a `TypeError` for a word that is not a mode.
  */
-function recordMode(option: RecordMode | undefined, env: Environment): RecordDecision {
+function recordMode(
+  option: RecordMode | undefined,
+  env: Environment,
+): { readonly mode: RecordMode; readonly because: string } {
   const variable = readVariable(env, 'SIGNALBOX_RECORD');
   const fromEnv = variable === undefined ? undefined : oneOf('SIGNALBOX_RECORD', variable, MODES);
   const fromOption = option === undefined ? undefined : oneOf("useRecording: option 'record'", option, MODES);
