@@ -438,6 +438,18 @@ describe('modes per actor', () => {
     expect(String(error)).toMatch(/\/messages\/3\/content: .*celsius.*21.*celsius.*-3/s);
   });
 
+  test('the line of a miss is that in the file, also behind a payload that has lines of its own', async () => {
+    const sky = (end: string) => fakeTool('get_weather', [`${'blue '.repeat(2000)}${end}`]);
+    await useRecording(path).run(weatherAgent({ tools: [sky('.')] }).agent, question);
+    const missed = await failureOf(
+      useRecording(path, { tools: 'live' }).run(weatherAgent({ tools: [sky('!')] }).agent, question),
+    );
+    const lines = (await readFile(path, 'utf8')).split('\n');
+    const asked = lines.findLastIndex((line) => line.startsWith('{"t":"start"'));
+    expect(lines.slice(0, asked).some((line) => line.startsWith('{"t":"blob"'))).toBe(true);
+    expect(missed).toMatchObject({ entry: asked + 1, message: expect.stringContaining(`line ${asked + 1}\n`) });
+  });
+
   test("match: 'order' answers by turn, whatever is asked", async () => {
     await recordedOnce();
     const run = useRecording(path, { tools: 'live', match: 'order' }).run(weatherAgent({}, -3).agent, question);
