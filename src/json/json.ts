@@ -52,6 +52,12 @@ export function parsedText(text: string): Json | undefined {
   }
 }
 
+/** Plain data as JSON has it, such as without members that are undefined. */
+export function plainJson(value: unknown): Json {
+  const json: Json = JSON.parse(JSON.stringify(value ?? null));
+  return json;
+}
+
 /** The value of a JSON text; any other text as it is. */
 export function jsonOrText(text: string): Json {
   const value = parsedText(text);

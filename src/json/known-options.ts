@@ -62,6 +62,13 @@ export function checkFunctions<T extends object>(what: string, options: T, names
   }
 }
 
+/** The word that was given. Throws an {@link OptionError} unless it is one of these; `what` names what takes them. */
+export function oneOf<T extends string>(what: string, given: unknown, words: readonly T[]): T {
+  const word = words.find((known) => known === given);
+  if (word === undefined) throw wrongOption(`${what} is '${String(given)}', and must be one of: ${words.join(', ')}.`);
+  return word;
+}
+
 /** Throws an {@link OptionError} unless a place, such as a path, is a text that is not empty. `must`: what it must be. */
 export function checkPlace(must: string, place: unknown): void {
   if (typeof place === 'string' && place !== '') return;

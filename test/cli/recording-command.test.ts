@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { readFile, readdir, utimes, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, readdir, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { expect, test } from 'vitest';
@@ -322,6 +322,35 @@ test('bisect says in a word what two runs are to each other, and where they part
   expect([failed.code, failed.stdout.split('\n')[0]]).toEqual([1, 'failed']);
   const better = await user.signalbox('bisect', bad, good, '--json');
   expect(JSON.parse(better.stdout)).toMatchObject({ verdict: 'changed' });
+});
+
+test('every command that reads a recording names it where it cannot be read, and shows nothing of it before', async () => {
+  await using user = await changed('a-good', (text) => withoutSums(text).replace(/"machine":\{[^}]*\},/, ''));
+  const [good, damaged] = [user.file('a-good'), join('runs', 'damaged.jsonl')];
+  const [head, ...lines] = (await readFile(join(user.path, user.file('b-bad')), 'utf8')).split('\n');
+  await mkdir(join(user.path, 'runs'), { recursive: true });
+  await writeFile(join(user.path, damaged), [head, 'garbage', ...lines].join('\n'));
+  await writeFile(
+    join(user.path, 'agent.ts'),
+    `import { createAgent } from '${pathToFileURL(join(import.meta.dirname, '../../src/index.ts')).href}';
+export default (options) => createAgent(options);`,
+  );
+  for (const [name, what] of [
+    [good, 'Line 1 of the recording is nothing that Signalbox writes at /machine: is required.'],
+    [damaged, 'Line 2 of the recording is not JSON.'],
+  ] as const)
+    for (const args of [
+      ['replay', name],
+      ['replay', name, '--json'],
+      ['recording', 'show', name],
+      ['recording', 'diff', user.file('b-bad'), name],
+      ['fork', name, '--at', '2', '--model', 'practice', ...NO_SERVERS],
+      ['bisect', name, 'agent.ts', 'agent.ts'],
+      ['test', name, '--agent', 'agent.ts'],
+    ]) {
+      const { code, stdout, stderr } = await user.signalbox(...args);
+      expect([code, stdout, stderr], args.join(' ')).toEqual([1, '', expect.stringContaining(`${name}: ${what}`)]);
+    }
 });
 
 test('bisect plays a recording on two versions of its agent, and says where each leaves it', async () => {

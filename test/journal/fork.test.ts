@@ -6,9 +6,11 @@ import { readRecording } from '../../src/journal/format/recording.ts';
 import { fork } from '../../src/journal/replay/fork.ts';
 import { memoryJournal } from '../../src/journal/stores/memory.ts';
 import { replay } from '../../src/journal/replay/replay.ts';
+import { chatModel } from '../../src/models/index.ts';
 import { fakeTool } from '../../src/testing/fake-tool.ts';
 import { tool } from '../../src/tools/tool.ts';
 import { scriptedModel } from '../../src/testing/scripted-model.ts';
+import { startModelServer } from '../support/model-server.ts';
 import { calls } from '../support/replies.ts';
 
 const OPTIONS: AgentOptions = { name: 'watcher', instructions: 'Look first.', silent: true };
@@ -183,6 +185,22 @@ describe('fork', () => {
     },
   );
 
+  test('another input takes the place of the text and of the images that were recorded with it', async () => {
+    const image = { type: 'image', url: 'https://example.com/cat.png' } as const;
+    await using server = await startModelServer(() => ({ content: 'Seen.' }));
+    const model = chatModel({ baseURL: server.baseURL, model: 'scripted', images: true });
+    const agent = createAgent({ ...OPTIONS, model, journal: memoryJournal() });
+    const run = agent.run([{ type: 'text', text: 'What is this?' }, image]);
+    await run;
+    const forked = fork(run.recording(), agent, { input: 'And what is that?' });
+    await forked;
+    await fork(run.recording(), agent, { at: 1 });
+    const asked = server.requests.map(({ body }) => body.messages.at(-1)?.content);
+    expect(asked[0]).toHaveLength(2);
+    expect(asked.slice(1)).toEqual(['And what is that?', asked[0]]);
+    expect(readRecording(forked.recording()).head).not.toHaveProperty('content');
+  });
+
   test('can be cancelled and resumed like any run', async () => {
     const slow = fakeTool('look', [() => new Promise(() => undefined)]);
     const { agent, journal } = forking([], { tools: [slow, fakeTool('smell')] });
@@ -197,6 +215,11 @@ describe('fork', () => {
 
   test.each([
     [{}, /'at' must be given/],
+    [{ at: 3, then: 'replayed' }, /'then' is 'replayed', and must be one of: live, recorded/],
+    [{ at: 3, then: null }, /'then' is 'null'/],
+    [{ at: 3, then: 'recorded', missing: 'refused' }, /'missing' is 'refused', and must be one of: live, refuse/],
+    [{ input: ' ' }, /'input' must be a text that is not blank/],
+    [{ input: 5 }, /'input' must be a text that is not blank/],
     [{ at: 0 }, /after its records 1 to 9, and not after 0/],
     [{ at: 10 }, /not after 10/],
     [{ at: 1, outcome: { ok: true, value: 1 } }, /no outcome to change/],

@@ -152,6 +152,16 @@ describe('lines', () => {
       expect(() => readRecording([head, strange, ...lines].join('\n'))).toThrow(/Line 2 .*is not a record/);
   });
 
+  test('what is no text in UTF-8, such as what a shell of Windows or gzip writes, is told so', async () => {
+    const { recording } = await turns(1, 'x');
+    const utf16 = Buffer.from(`\uFEFF${recording}`, 'utf16le').toString();
+    for (const text of [utf16, 'garbage\n{}'])
+      expect(() => readRecording(text)).toThrow(/^Line 1 of the recording is not JSON in UTF-8\. The file is damaged/);
+    expect(() => readRecording(recording.replace('\n', '\ngarbage\n'))).toThrow(
+      /^Line 2 of the recording is not JSON\. /,
+    );
+  });
+
   test('a file in which nothing was recorded yet is told from one that is no recording', () => {
     expect(() => readRecording('')).toThrow(/is empty or torn/);
     expect(() => readRecording('{"t":"run","format":1,"ru')).toThrow(/is empty or torn/);

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { createAgent } from '../../src/agent/create-agent.ts';
 import type { AgentOptions } from '../../src/agent/options/agent-options.ts';
 import { ReplayDivergenceError } from '../../src/journal/replay/divergence.ts';
+import { fork } from '../../src/journal/replay/fork.ts';
 import { type ReplayOptions, replay } from '../../src/journal/replay/replay.ts';
 import type { AgentState } from '../../src/machines/contract/run-result.ts';
 import { fakeTool } from '../../src/testing/fake-tool.ts';
@@ -71,6 +72,25 @@ describe('the report of a divergence', () => {
     expect((await divergenceOf(other, OPTIONS)).cause).toBe('code-changed');
   });
 
+  test('names a prompt that code makes now, or made then', async () => {
+    const byCode = { ...OPTIONS, instructions: () => 'You are careful.' };
+    const made = createAgent({ ...byCode, model: scriptedModel(['A cat.']) }).run('What is here?');
+    await made;
+    expect((await divergenceOf(made.recording(), OPTIONS)).cause).toBe('prompt-edited');
+    expect((await divergenceOf(await recorded(), byCode)).cause).toBe('prompt-edited');
+  });
+
+  test('says of two texts that look the same that they are written otherwise', async () => {
+    const [composed, apart] = ['Caf\u00e9', 'Cafe\u0301'];
+    const differs = async (now: string) =>
+      (await divergenceOf(await recorded({ ...OPTIONS, instructions: composed }), { ...OPTIONS, instructions: now }))
+        .difference;
+    expect(await differs(apart)).toBe(
+      `/messages/0/content: "${composed}" → "${apart}" (the same in other code points)`,
+    );
+    expect(await differs('Cafe')).toBe(`/messages/0/content: "${composed}" → "Cafe"`);
+  });
+
   test('names an interrupted recording', async () => {
     const lines = (await recorded()).split('\n');
     expect((await divergenceOf(lines.slice(0, 3).join('\n'), OPTIONS)).cause).toBe('recording-cut');
@@ -102,6 +122,54 @@ describe('allow', () => {
   ] as const)('%s: allows nothing else', async (what, options, cause) => {
     expect((await divergenceOf(await recorded(), options, { allow: [what] })).cause).toBe(cause);
   });
+
+  test("tools: an agent below may have other tools, and not another prompt, nor may the agent's own prompt differ", async () => {
+    const child = (instructions: string, description = 'Looks around.') =>
+      createAgent({
+        name: 'scout',
+        description: 'Scouts.',
+        instructions,
+        tools: [fakeTool('look', ['a cat'], { description })],
+        silent: true,
+        model: scriptedModel([calls(['look']), 'A cat.'], { toolCalling: 'json' }),
+      });
+    const parent = (scout: ReturnType<typeof child>, instructions = 'You lead.') =>
+      createAgent({
+        instructions,
+        children: [scout],
+        silent: true,
+        model: scriptedModel([calls(['scout', { task: 'Look' }]), 'It is a cat.']),
+      });
+    const run = parent(child('You scout.')).run('What is here?');
+    await run;
+    const allow = { allow: ['tools'] } as const;
+    const replayed = (agent: ReturnType<typeof parent>, how?: ReplayOptions) => replay(run.recording(), agent, how);
+    await expect(replayed(parent(child('You scout.', 'Stares.')))).rejects.toMatchObject({ cause: 'tool-edited' });
+    expect((await replayed(parent(child('You scout.', 'Stares.')), allow)).result).toBe('It is a cat.');
+    expect((await replayed(parent(child('You hide.')), { allow: ['prompt'] })).result).toBe('It is a cat.');
+    for (const agent of [parent(child('You hide.')), parent(child('You scout.'), 'You follow.')])
+      await expect(replayed(agent, allow)).rejects.toMatchObject({ cause: 'prompt-edited' });
+  });
+
+  test('a word that nothing can be allowed by is refused: the test would fail with a divergence that is meant', async () => {
+    const slip = { allow: ['promt'] };
+    expect(() => Reflect.apply(replay, null, ['', createAgent({ model: never }), slip])).toThrow(
+      "replay: option 'allow' is 'promt', and must be one of: prompt, tools.",
+    );
+  });
+});
+
+test('what is no agent is refused, such as a function or a promise that gives one', async () => {
+  const recording = await recorded();
+  const agent = createAgent({ ...OPTIONS, model: never });
+  for (const wrong of [undefined, null, () => agent, Promise.resolve(agent), {}])
+    for (const [of, name] of [[replay, 'replay'] as const, [fork, 'fork'] as const])
+      expect(() => Reflect.apply(of, null, [recording, wrong, { at: 1 }].slice(0, name === 'fork' ? 3 : 2))).toThrow(
+        expect.objectContaining({
+          code: 'wrong-option',
+          message: expect.stringMatching(`^${name}: the second argument`),
+        }),
+      );
 });
 
 describe('until and then', () => {
@@ -177,6 +245,42 @@ describe('until and then', () => {
     const playing = async () => replay(recording, createAgent(OPTIONS), slip);
     await expect(playing()).rejects.toMatchObject({ code: 'wrong-option', message });
     expect(slip.then.requests).toEqual([]);
+  });
+
+  test.each<readonly [what: string, until: ReplayOptions['until'], lines: number]>([
+    ['a state', 'ERROR_RECOVERY', 99],
+    ['a function', () => false, 99],
+    ['a state, in a recording that was cut', 'ERROR_RECOVERY', 5],
+  ])('%s that is never reached fails the test, whose model would not be asked', async (_what, until, lines) => {
+    const then = scriptedModel(['Live.']);
+    const recording = (await recorded()).split('\n').slice(0, lines).join('\n');
+    await expect(replay(recording, createAgent({ ...OPTIONS, model: never }), { until, then })).rejects.toMatchObject({
+      code: 'wrong-option',
+      message: expect.stringMatching(/nothing in the recording reaches what option 'until' names/),
+    });
+    expect(then.requests).toEqual([]);
+  });
+
+  test.each<readonly [what: string, until: ReplayOptions['until']]>([
+    ['the end', 'COMPLETION'],
+    ['the record of the last reply', ({ entry }) => entry === 11],
+  ])('%s is reached, and nothing is left to run live', async (_what, until) => {
+    const then = scriptedModel([]);
+    const replayed = replay(await recorded(), createAgent({ ...OPTIONS, model: never }), { until, then });
+    expect((await replayed).result).toBe('A cat.');
+  });
+
+  test.each([[null], [true], [['DIRECT_EXECUTION']]])('until as %j is refused', async (until) => {
+    const how = { until, then: never };
+    expect(() => Reflect.apply(replay, null, ['', createAgent({ model: never }), how])).toThrow(/'until' is '.*one of/);
+  });
+
+  test('a divergence is told before an end that is never reached', async () => {
+    const other = { ...OPTIONS, instructions: 'You are bold.' };
+    const how = { until: 'ERROR_RECOVERY', then: never } as const;
+    expect((await divergenceOf(await recorded(), other, how)).cause).toBe('prompt-edited');
+    const noEnd = (await recorded()).replace('"reason":"answer"', '"reason":"loop"');
+    expect((await divergenceOf(noEnd, OPTIONS, how)).expected).toBe('the recorded result');
   });
 
   test('until without then is refused', () => {

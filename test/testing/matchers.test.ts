@@ -167,8 +167,6 @@ describe('what could only ever hold, or never, is refused', () => {
       'a call',
       (lines) => lines.filter((line) => line.includes('callTool')).map((line) => line.replaceAll('look', 'nuke')),
     ],
-    ['another recording', (lines) => lines],
-    ['the beginning of another recording', (lines) => lines.slice(0, 3)],
   ])('a recording with %s behind its end is none that was played', async (_what, behind) => {
     const run = travel();
     await run;
@@ -179,6 +177,20 @@ describe('what could only ever hold, or never, is refused', () => {
     expect(thrownBy(() => matchers.toEndWith(longer, 'answer'))).toMatchObject(at);
     const tools = [fakeTool('look'), fakeTool('broken', [new Error('offline')])];
     await expect(replay(longer, createAgent({ tools, silent: true }))).rejects.toMatchObject(at);
+  });
+
+  test.each([
+    ['that has ended', 8],
+    ['that has not', 5],
+  ])('two runs in one file are no recording: behind one %s begins another', async (_what, count) => {
+    const run = travel();
+    await run;
+    const lines = run.recording().trim().split('\n');
+    expect(lines).toHaveLength(8);
+    const both = [...lines.slice(0, count), ...lines];
+    const at = { code: 'bad-recording', line: count + 1, what: expect.stringMatching(/^begins another run/) };
+    expect(thrownBy(() => matchers.toEndWith(both, 'answer'))).toMatchObject(at);
+    expect(thrownBy(() => replay(both, createAgent({ silent: true })))).toMatchObject(at);
   });
 });
 
@@ -357,6 +369,25 @@ describe('toMatchTransitions', () => {
     await expect(run).toMatchTransitions(same.transitions());
     await expect(run).not.toMatchTransitions(other);
     await expect(run).not.toMatchTransitions([]);
+  });
+
+  test('what holds no transitions is refused, such as a result', async () => {
+    const run = travel();
+    const result = await run;
+    for (const wrong of [
+      result,
+      undefined,
+      null,
+      5,
+      {},
+      [null],
+      [5],
+      [['PLANNING → COMPLETION']],
+      Promise.resolve(run),
+    ])
+      expect(() => untyped(matchers.toMatchTransitions, run, wrong)).toThrow(
+        expect.objectContaining({ code: 'wrong-option', message: expect.stringMatching(/A RunResult has none/) }),
+      );
   });
 
   test('waits for the other run too, and compares whose transitions they are', async () => {

@@ -6,17 +6,22 @@ import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } fro
 import { createAgent } from '../../src/agent/create-agent.ts';
 import { AgentClosedError } from '../../src/agent/options/agent-errors.ts';
 import type { AgentOptions } from '../../src/agent/options/agent-options.ts';
+import type { RunInput } from '../../src/agent/options/input-parts.ts';
+import type { RunOptions } from '../../src/agent/options/run-options.ts';
 import type { SomeRun } from '../../src/agent/run/run.ts';
 import type { JsonObject } from '../../src/json/json.ts';
 import { ReplayDivergenceError } from '../../src/journal/replay/divergence.ts';
 import { replay } from '../../src/journal/replay/replay.ts';
 import { fakeTool } from '../../src/testing/fake-tool.ts';
 import { forbidLiveModels } from '../../src/models/endpoint/live-guard.ts';
+import type { JournalStore } from '../../src/journal/run/run-journal.ts';
+import { chatModel } from '../../src/models/index.ts';
 import { memoryJournal } from '../../src/journal/stores/memory.ts';
 import { scriptedModel, type ScriptedReply } from '../../src/testing/scripted-model.ts';
-import { useRecording } from '../../src/testing/recordings/use-recording.ts';
+import { type UseRecordingOptions, useRecording } from '../../src/testing/recordings/use-recording.ts';
 import '../../src/testing/vitest.ts';
 import { agentOn } from '../agent/agent-on-server.ts';
+import { startModelServer } from '../support/model-server.ts';
 import { calls } from '../support/replies.ts';
 
 let folder = '';
@@ -98,6 +103,62 @@ describe('useRecording', () => {
     const text = await readFile(path, 'utf8');
     expect(text).not.toMatch(/correct horse|sk-proj/);
     expect(text).toContain('«secret:1»');
+  });
+
+  test.each([
+    ['text', 'The word is correct horse, my key sk-proj-abcdefghijklmnopqrstuvwx.', 'The word is wrong.'],
+    ['the end of a text', 'The word is correct horse', 'The words is correct horse'],
+    ['parts', [{ type: 'text', text: 'Say "correct horse" (2 * 2)' }], [{ type: 'text', text: 'Say "it" (2 ^ 2)' }]],
+  ] as const)('replays an input with a secret in it: %s', async (_what, input, other) => {
+    const ask = (asked: RunInput, more: AgentOptions = {}, how: UseRecordingOptions = {}) =>
+      useRecording(path, how).run(weatherAgent(more).agent, asked);
+    const secrets = ['correct horse'];
+    const first = await ask(input, { secrets });
+    expect(await readFile(path, 'utf8')).not.toMatch(/correct horse|sk-proj/);
+    for (const mode of ['replay', 'live'] as const)
+      expect((await ask(input, { secrets }, { tools: mode })).result).toBe(first.result);
+    expect(await failureOf((async () => ask(other))())).toMatchObject({ cause: 'input-changed' });
+  });
+
+  test('replays an input with an image or a file, and refuses it with another one or without', async () => {
+    await using server = await startModelServer(() => ({ content: 'A cat.' }));
+    const model = chatModel({ baseURL: server.baseURL, model: 'scripted', images: true });
+    const { agent } = weatherAgent({ model });
+    const ask = async (input: RunInput, use = useRecording(path)) => (await use.run(agent, input)).result;
+    const image = (data: string) => ({ type: 'image', mediaType: 'image/png', data: Buffer.from(data) }) as const;
+    const shown = [{ type: 'text', text: question }, image('one')] as const;
+    expect([await ask(shown), await ask(shown)]).toEqual(['A cat.', 'A cat.']);
+    agent.clearHistory();
+    const wrapped = useRecording(path).wrap(agent);
+    expect((await wrapped.run(shown)).result).toBe('A cat.');
+    expect(server.requests).toHaveLength(1);
+    for (const other of [question, [shown[0], image('two')], [image('one')]])
+      for (const use of [useRecording(path), useRecording(path, { tools: 'live' })])
+        await expect(ask(other, use)).rejects.toMatchObject({ cause: 'input-changed' });
+  });
+
+  test.each(['.jsonl', 'jsonl', 'a b.jsonl'])('a recording may be named %s', async (name) => {
+    const named = join(folder, name);
+    await useRecording(named).run(weatherAgent().agent, question);
+    const { agent, model } = weatherAgent();
+    await expect(useRecording(named).run(agent, question)).toEndWith('answer');
+    expect(model.requests).toEqual([]);
+  });
+
+  test('a step limit or a signal that would end the run otherwise is a miss; those of the recorded run are none', async () => {
+    const ask = (options: RunOptions, more: AgentOptions = {}) =>
+      useRecording(path).run(weatherAgent(more).agent, question, options);
+    await ask({ maxSteps: 5 });
+    for (const [options, difference] of [
+      [{ maxSteps: 1 }, '/maxSteps: 5 → 1'],
+      [{ signal: AbortSignal.abort() }, '/aborted: false → true'],
+    ] as const)
+      expect(await failureOf((async () => ask(options))())).toMatchObject({ cause: 'input-changed', difference });
+    for (const options of [{ maxSteps: 5 }, {}, { signal: new AbortController().signal }])
+      expect((await ask(options, { maxSteps: 7 })).reason).toBe('answer');
+    await rm(path);
+    for (const signal of [AbortSignal.abort(), AbortSignal.abort('again'), undefined])
+      expect((await ask({ signal })).reason).toBe('cancelled');
   });
 
   test('refuses the recording of a second run that belongs to another conversation', async () => {
@@ -209,6 +270,18 @@ describe('useRecording', () => {
     expect(await agent.pending(run.runId)).toHaveLength(1);
   });
 
+  test('does not keep the recording of a run whose journal failed, which has no end to replay', async () => {
+    const open: JournalStore['open'] = (run) => ({
+      ...memoryJournal().open(run),
+      next: () => Promise.reject(new Error('the disk is gone')),
+    });
+    expect(await failureOf(useRecording(path).run(weatherAgent({ journal: { open } }).agent, question))).toMatchObject({
+      code: 'recording-failed',
+      message: expect.stringMatching(/weather.jsonl was not written.*its journal failed.*the disk is gone/),
+    });
+    expect(existsSync(path)).toBe(false);
+  });
+
   test('does not keep the recording of a model that could not be asked', async () => {
     const { agent } = weatherAgent({ model: scriptedModel([new Error('out of order')]), retry: { maxAttempts: 1 } });
     await expect(useRecording(path).run(agent, question)).rejects.toMatchObject({
@@ -254,16 +327,17 @@ describe('when it records', () => {
   });
 
   test('a conversation with a secret in it is the recorded one, which holds its mark', async () => {
-    const rounds = async (): Promise<string> => {
+    const rounds = async (said = 'My word is hunter2-hunter2.'): Promise<string> => {
       const { agent } = weatherAgent({ secrets: ['hunter2-hunter2'] });
       agent.setHistory([
-        { role: 'user', content: 'My word is hunter2-hunter2.' },
+        { role: 'user', content: said },
         { role: 'assistant', content: 'Good.' },
       ]);
       return (await useRecording(path).run(agent, question)).result;
     };
     expect([await rounds(), await rounds()]).toEqual(['It is 21 °C in Austin.', 'It is 21 °C in Austin.']);
     expect(await readFile(path, 'utf8')).toContain('«secret:');
+    expect(await failureOf((async () => rounds('Another one.'))())).toMatchObject({ cause: 'conversation-changed' });
   });
 
   test('what cannot be recorded is an error, and live models are forbidden again', async () => {
@@ -275,7 +349,8 @@ describe('when it records', () => {
       },
     };
     const failed = await failureOf((async () => useRecording(path).run(agent, question, { journal }))());
-    expect(failed).toBeInstanceOf(Error);
+    const message = expect.stringMatching(/no end, because its journal failed.*no disk$/);
+    expect(failed).toMatchObject({ name: 'UseRecordingError', code: 'recording-failed', message });
     expect(existsSync(path)).toBe(false);
     expect((await agent.run(question)).error?.code).toBe('live-forbidden');
   });
@@ -361,6 +436,18 @@ describe('modes per actor', () => {
     expect(error).toMatchObject({ name: 'ReplayDivergenceError', entry: 6, state: 'PLANNING' });
     expect(String(error)).toMatch(/the nearest request/);
     expect(String(error)).toMatch(/\/messages\/3\/content: .*celsius.*21.*celsius.*-3/s);
+  });
+
+  test('the line of a miss is that in the file, also behind a payload that has lines of its own', async () => {
+    const sky = (end: string) => fakeTool('get_weather', [`${'blue '.repeat(2000)}${end}`]);
+    await useRecording(path).run(weatherAgent({ tools: [sky('.')] }).agent, question);
+    const missed = await failureOf(
+      useRecording(path, { tools: 'live' }).run(weatherAgent({ tools: [sky('!')] }).agent, question),
+    );
+    const lines = (await readFile(path, 'utf8')).split('\n');
+    const asked = lines.findLastIndex((line) => line.startsWith('{"t":"start"'));
+    expect(lines.slice(0, asked).some((line) => line.startsWith('{"t":"blob"'))).toBe(true);
+    expect(missed).toMatchObject({ entry: asked + 1, message: expect.stringContaining(`line ${asked + 1}\n`) });
   });
 
   test("match: 'order' answers by turn, whatever is asked", async () => {

@@ -104,10 +104,12 @@ function forkHead(
   } = replayHead(recorded, core, at === undefined ? 'stricter' : 'recorded', redactor);
   const json = toJson(metadata ?? {});
   if (!json.ok || !isJsonObject(json.value)) throw wrongOption("fork: option 'metadata' must be a JSON object.");
+  // Another task takes the place of the images and files, too.
+  const { content: _content, ...ofText } = rest;
   // Time continues from the cut, so that waits that began before it last as long as they should.
   const age = at === undefined || at.t === 'run' ? 0 : at.at;
   const forked = {
-    ...rest,
+    ...(input === undefined ? rest : ofText),
     runId,
     at: new Date(Date.now() - age).toISOString(),
     machine: { ...recorded.machine, hash: definitionHash() },

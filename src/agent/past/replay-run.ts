@@ -7,6 +7,7 @@ import { cutRecording, outcomesOf } from '../../journal/format/cut-recording.ts'
 import { liveJournal } from '../../journal/run/live-journal.ts';
 import { runnable } from '../../journal/format/recorded-tools.ts';
 import type { Recording } from '../../journal/format/recording.ts';
+import { Playback } from '../../journal/replay/playback.ts';
 import { replayJournal } from '../../journal/replay/replay-journal.ts';
 import type { ReplayOptions, ReplayPoint } from '../../journal/replay/replay.ts';
 import type { AgentCore } from '../core/agent-core.ts';
@@ -35,13 +36,13 @@ export function replayRun(core: AgentCore, recording: Recording, options: Replay
       work: then === undefined ? core.work() : answeredBy(then, core.work()),
       journal: (accepts, place) => {
         const state = (): string => started.run.state.state;
-        if (then === undefined) return replayJournal(recording, state, tolerance);
+        if (then === undefined) return replayJournal(new Playback(recording, state, tolerance));
         const isOver = untilOf(until);
         return continuedJournal({
           past,
           state,
           tolerance,
-          until: (entry) => isOver({ entry, state: place() }),
+          ...(isOver && { until: (entry) => isOver({ entry, state: place() }) }),
           kind: 'copied',
           known: outcomesOf(recording.lines),
           news: async (restart) => {
@@ -59,10 +60,10 @@ export function replayRun(core: AgentCore, recording: Recording, options: Replay
   return started.run;
 }
 
-function untilOf(until: ReplayOptions['until']): (point: ReplayPoint) => boolean {
-  if (typeof until === 'function') return until;
+/** Where the recorded part ends before its last record; a number of one is where it was cut. */
+function untilOf(until: ReplayOptions['until']): ((point: ReplayPoint) => boolean) | undefined {
   if (typeof until === 'string') return ({ state }) => state === until || state.startsWith(`${until}.`);
-  return () => false;
+  return typeof until === 'function' ? until : undefined;
 }
 
 function answeredBy(model: Model, work: LeafWork): LeafWork {

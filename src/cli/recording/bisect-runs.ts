@@ -1,19 +1,20 @@
 import { ReplayDivergenceError } from '../../journal/replay/divergence.ts';
-import { replay } from '../../journal/replay/replay.ts';
+import type { Recording } from '../../journal/format/recording.ts';
+import { REPLAY } from '../../journal/replay/replay.ts';
 import { escaped } from '../../output/console/escaped.ts';
 import { type Arguments, EXIT_CODE, jsonPrinter } from '../command/command.ts';
 import type { RecordedVerdict } from './recording-actions.ts';
-import { readRecordingOf } from './kept-runs.ts';
-import { loadSimulated } from '../simulate/simulate-agent.ts';
+import { openRecording } from './kept-runs.ts';
+import { loadSimulated, ownAgent } from '../simulate/simulate-agent.ts';
 
 /** One recording on two versions of its agent. */
 export async function bisectAgents({ values, flags, positionals }: Arguments): Promise<number> {
   const [named = '', ...modules] = positionals;
-  const { text } = await readRecordingOf(named, values.get('in'));
+  const recording = await openRecording(named, values.get('in'));
   const printJson = jsonPrinter({ flags });
   const versions: Version[] = [];
   // In the order in which they were named.
-  for (const module of modules) versions.push(await played(text, module, values.get('export')));
+  for (const module of modules) versions.push(await played(recording, module, values.get('export')));
   const [one, other] = versions;
   if (one === undefined || other === undefined) return EXIT_CODE.usage;
   const verdict = verdictOf(one, other);
@@ -31,10 +32,10 @@ interface Version {
   readonly says: string;
 }
 
-async function played(text: string, module: string, wanted: string | undefined): Promise<Version> {
+async function played(recording: Recording, module: string, wanted: string | undefined): Promise<Version> {
   const { agent } = await loadSimulated(module, wanted);
   try {
-    const { status, reason } = await replay(text, typeof agent === 'function' ? agent({ silent: true }) : agent);
+    const { status, reason } = await ownAgent(agent)[REPLAY](recording, {});
     return { module, entry: null, says: `${status} (${reason})` };
   } catch (error) {
     if (!(error instanceof ReplayDivergenceError)) throw error;

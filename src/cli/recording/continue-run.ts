@@ -1,9 +1,11 @@
 import type { AnyRun } from '../../agent/run/run.ts';
-import type { LeafError, Outcome } from '../../actors/journal.ts';
+import type { Outcome } from '../../actors/journal.ts';
 import { ReplayDivergenceError } from '../../journal/replay/divergence.ts';
-import { fork } from '../../journal/replay/fork.ts';
-import { isJsonObject } from '../../json/json.ts';
-import { describeThrown, toJson } from '../../json/to-json.ts';
+import { FORK } from '../../journal/replay/fork.ts';
+import { writtenOutcome } from '../../journal/format/cut-recording.ts';
+import type { Recording } from '../../journal/format/recording.ts';
+import { type Json, isJsonObject } from '../../json/json.ts';
+import { describeThrown } from '../../json/to-json.ts';
 import { type AgentChoices, readAgentChoices } from '../agent/agent-flags.ts';
 import { type ChosenJournal, makeAgent } from '../agent/make-agent.ts';
 import { answerOnConsole, reportEnd, runOnce } from '../agent/run-once.ts';
@@ -14,11 +16,11 @@ import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 
 interface ForkedFile {
-  readonly recording: string;
+  readonly recording: Recording;
   readonly at: number;
   readonly input: string | undefined;
   /** An outcome, or the value of one. */
-  readonly outcome?: unknown;
+  readonly outcome?: Json;
   readonly recorded: boolean;
   readonly json: boolean;
 }
@@ -30,13 +32,13 @@ export async function forkFile(forked: ForkedFile, choices: AgentChoices): Promi
   try {
     const { result } = await runOnce(cli, (signal) => {
       try {
-        return fork(recording, cli.agent, {
+        return cli.agent[FORK](recording, {
           at,
           signal,
           // oxlint-disable-next-line unicorn/no-thenable -- so the option is called; a text is never awaited for it
           then: recorded ? 'recorded' : 'live',
           ...(input === undefined ? {} : { input }),
-          ...('outcome' in forked ? { outcome: outcomeOf(forked.outcome) } : {}),
+          ...(forked.outcome !== undefined ? { outcome: outcomeOf(forked.outcome) } : {}),
         });
       } catch (error) {
         if (error instanceof TypeError) throw new UsageError(error.message);
@@ -53,16 +55,11 @@ export async function forkFile(forked: ForkedFile, choices: AgentChoices): Promi
   }
 }
 
-function outcomeOf(given: unknown): Outcome {
-  if (isJsonObject(given) && given['ok'] === false) return { ok: false, error: errorOf(given['error']) };
-  const json = toJson(isJsonObject(given) && given['ok'] === true && 'value' in given ? given['value'] : given);
-  return json.ok ? json : { ok: false, error: { code: 'not-json', message: json.reason } };
-}
-
-function errorOf(error: unknown): LeafError {
-  if (isJsonObject(error) && typeof error['code'] === 'string' && typeof error['message'] === 'string')
-    return { code: error['code'], message: error['message'] };
-  throw new UsageError('--outcome: an outcome that is not ok needs an error with code and message.');
+function outcomeOf(given: Json): Outcome {
+  const outcome = writtenOutcome(given, undefined);
+  if (outcome.ok && isJsonObject(given) && given['ok'] === false)
+    throw new UsageError('--outcome: an outcome that is not ok needs an error with code and message.');
+  return outcome;
 }
 
 /** Continues a run to its end, as `signalbox run` does with a new one. */

@@ -9,7 +9,8 @@ import { type JsonObject, isJsonObject, jsonOrText, parsedText, defined } from '
 import { UsageError } from '../command/command.ts';
 import { escaped } from '../../output/console/escaped.ts';
 import { didYouMean } from '../../json/nearest-name.ts';
-import { recordingLines } from '../../journal/format/recording.ts';
+import { type Recording, readRecording, recordingLines } from '../../journal/format/recording.ts';
+import { runnable } from '../../journal/format/recorded-tools.ts';
 import { historiesIn } from '../../journal/stores/run-files.ts';
 import { withHistory } from '../../journal/format/histories.ts';
 import { systemCode } from '../../security/folders.ts';
@@ -134,6 +135,12 @@ export async function wholeRunId(place: RunsPlace, wanted: string): Promise<stri
   const found = await findRun(place, wanted);
   if (found.runId === null) console.error(found.why);
   return found.runId;
+}
+
+/** A recording that something can run on, named as for {@link readRecordingOf}. */
+export async function openRecording(named: string, place: string | undefined): Promise<Recording> {
+  const { text } = await readRecordingOf(named, place);
+  return ofRecording(named, () => runnable(readRecording(text)));
 }
 
 /** Does what reads a recording. An error about one of its lines names the recording: several may have been given. */

@@ -1,6 +1,6 @@
 import { JournalError } from '../../journal/format/journal-error.ts';
 import { normalizeRecording } from '../../journal/format/normalize.ts';
-import { readRecording, type Recording } from '../../journal/format/recording.ts';
+import type { Recording } from '../../journal/format/recording.ts';
 import { runTally } from '../../journal/format/tally.ts';
 import { compareRecordings, type RecordingDifference } from '../../journal/replay/compare.ts';
 import { type PlayedRecording, playRecording } from '../../journal/replay/replay.ts';
@@ -13,16 +13,15 @@ import { type Paint, painter } from '../../output/console/paint.ts';
 import { openTerminal } from '../../output/console/terminal.ts';
 import { type Arguments, EXIT_CODE, UsageError } from '../command/command.ts';
 import { counted, ellipsized, textTable } from '../../terminal/text-width.ts';
-import { type NamedRecording, ofRecording, readRecordingOf } from './kept-runs.ts';
+import { ofRecording, openRecording, readRecordingOf } from './kept-runs.ts';
 import { recordedSteps, recordingText } from './recording-text.ts';
 import { writeFileSync } from 'node:fs';
 import { join, parse } from 'node:path';
 
 /** Prints a recording step by step. */
 export async function showRecording({ values, flags, positionals: [named = ''] }: Arguments): Promise<number> {
-  const { text } = await readRecordingOf(named, values.get('in'));
+  const recording = await openRecording(named, values.get('in'));
   const terminal = openTerminal(process.stdout);
-  const recording = ofRecording(named, () => readRecording(text));
   console.log(recordingText(recording, terminal, { full: flags.has('full') }));
   return EXIT_CODE.answered;
 }
@@ -35,10 +34,10 @@ export type RecordedVerdict = 'same' | 'changed' | 'failed';
  * else 1.
  */
 export async function diffRecordings({ values, flags, positionals: [a = '', b = ''] }: Arguments): Promise<number> {
-  const side = async (named: string): Promise<Side> => {
-    const { text } = await readRecordingOf(named, values.get('in'));
-    return { name: escaped(named), recording: ofRecording(named, () => readRecording(text)) };
-  };
+  const side = async (named: string): Promise<Side> => ({
+    name: escaped(named),
+    recording: await openRecording(named, values.get('in')),
+  });
   const left = await side(a);
   const right = await side(b);
   const differences = compareRecordings(left.recording, right.recording);
@@ -129,8 +128,7 @@ function replaceFile(file: string, content: string): void {
 }
 
 /** Replays a recording and prints the transitions of its machines as they are taken; if they diverge, how. */
-export function replayFile({ text }: NamedRecording, { json }: { readonly json: boolean }): number {
-  const recording = readRecording(text);
+export function replayFile(recording: Recording, { json }: { readonly json: boolean }): number {
   const paint = painter(openTerminal(process.stdout).color);
   if (!json) console.log(headText(recording, paint));
   let count = 0;

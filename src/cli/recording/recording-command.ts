@@ -1,4 +1,4 @@
-import { parsedText } from '../../json/json.ts';
+import { type Json, parsedText } from '../../json/json.ts';
 import { AGENT_OPTIONS, readAgentChoices } from '../agent/agent-flags.ts';
 import { type Action, actionCommand, type Arguments, type Command, IN_OPTION, UsageError } from '../command/command.ts';
 
@@ -65,11 +65,11 @@ export const replayCommand: Command = {
     const [file, extra] = positionals;
     if (file === undefined) throw new UsageError('the recording is missing. Name a file, or the id of a run.');
     if (extra !== undefined) throw new UsageError(`'${extra}' is one argument too many.`);
-    const [{ replayFile }, { readRecordingOf }] = await Promise.all([
+    const [{ replayFile }, { openRecording }] = await Promise.all([
       import('./recording-actions.ts'),
       import('./kept-runs.ts'),
     ]);
-    return replayFile(await readRecordingOf(file, values.get('in')), { json: flags.has('json') });
+    return replayFile(await openRecording(file, values.get('in')), { json: flags.has('json') });
   },
 };
 
@@ -105,11 +105,11 @@ export const forkCommand: Command = {
     if (extra !== undefined) throw new UsageError(`'${extra}' is one argument too many.`);
     const choices = readAgentChoices(args);
     const fork = { at: readLine(args), input: args.values.get('input'), ...readOutcome(args) };
-    const [{ forkFile }, { readRecordingOf }] = await Promise.all([
+    const [{ forkFile }, { openRecording }] = await Promise.all([
       import('./continue-run.ts'),
       import('./kept-runs.ts'),
     ]);
-    const { text: recording } = await readRecordingOf(file, args.values.get('in'));
+    const recording = await openRecording(file, args.values.get('in'));
     const how = { json: args.flags.has('json'), recorded: args.flags.has('recorded') };
     return forkFile({ recording, ...fork, ...how }, choices);
   },
@@ -123,7 +123,7 @@ function readLine({ values }: Arguments): number {
   throw new UsageError(`--at takes the number of a line, from 1 on, not '${text}'.`);
 }
 
-function readOutcome({ values }: Arguments): { readonly outcome?: unknown } {
+function readOutcome({ values }: Arguments): { readonly outcome?: Json } {
   const text = values.get('outcome');
   if (text === undefined) return {};
   const outcome = parsedText(text);

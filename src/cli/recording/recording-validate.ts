@@ -1,7 +1,7 @@
 import { ReplayDivergenceError } from '../../journal/replay/divergence.ts';
 import { RecordingError } from '../../journal/format/journal-error.ts';
-import { lineNumber, readRecording } from '../../journal/format/recording.ts';
-import { transitions } from '../../journal/replay/replay.ts';
+import { readRecording } from '../../journal/format/recording.ts';
+import { playRecording } from '../../journal/replay/replay.ts';
 import { escaped, machineJson } from '../../output/console/escaped.ts';
 import { type Arguments, EXIT_CODE } from '../command/command.ts';
 import { counted } from '../../terminal/text-width.ts';
@@ -51,9 +51,11 @@ function verdictOf(file: string, text: string): Verdict {
   try {
     const recording = readRecording(text);
     const ended = recording.lines.some(({ t }) => t === 'end');
-    const last = lineNumber(recording, recording.lines.length - 1);
-    const count = countTransitions(text, ended ? Infinity : last);
-    return { file, valid: true, ended, records: recording.lines.length + 1, transitions: count, problems };
+    let count = 0;
+    const { driven, past } = playRecording(recording, ({ transition }) => void (count += transition === null ? 0 : 1));
+    if (ended && driven.isActive()) throw past.cutShort();
+    const transitions = ended ? count : 0;
+    return { file, valid: true, ended, records: recording.lines.length + 1, transitions, problems };
   } catch (error) {
     const found = problemOf(error);
     if (found === null) throw error;
@@ -70,16 +72,6 @@ function headProblem(text: string): LineProblem | null {
     return found?.line === 1 ? found : null;
   }
   return null;
-}
-
-/** How many transitions the machines take; where the run has not ended, the recording may end first. */
-function countTransitions(text: string, last: number): number {
-  try {
-    return transitions(text).length;
-  } catch (error) {
-    if (error instanceof ReplayDivergenceError && error.entry > last) return 0;
-    throw error;
-  }
 }
 
 function problemOf(error: unknown): LineProblem | null {

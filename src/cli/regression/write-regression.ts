@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { MARKS_ONLY } from '../../actors/redactor.ts';
-import { readRecording, type Recording, lineNumber } from '../../journal/format/recording.ts';
+import { type Recording, lineNumber } from '../../journal/format/recording.ts';
 import { normalizeRecording } from '../../journal/format/normalize.ts';
 import { replay } from '../../journal/replay/replay.ts';
 import { isList } from '../../json/depth.ts';
@@ -9,8 +9,8 @@ import { describeThrown } from '../../json/to-json.ts';
 import { escaped } from '../../output/console/escaped.ts';
 import { scriptedModel, simulate, type SimulateOptions, type SimulatedAgent } from '../../testing/index.ts';
 import { type Arguments, EXIT_CODE, UsageError, outFolder } from '../command/command.ts';
-import { readRecordingOf } from '../recording/kept-runs.ts';
-import { type SimulatedModule, loadSimulated } from '../simulate/simulate-agent.ts';
+import { openRecording } from '../recording/kept-runs.ts';
+import { type SimulatedModule, loadSimulated, ownAgent } from '../simulate/simulate-agent.ts';
 import { type TestText, comment, quoted, readRunner, writeTest } from './test-files.ts';
 import { digest } from '../../json/digest.ts';
 import type { RecordLine, StartRecord } from '../../journal/format/record.ts';
@@ -27,7 +27,7 @@ export async function writeRegression(args: Arguments, simulated: SimulateOption
   const runner = readRunner(values.get('runner'));
   const found = /^\d+$/.test(named)
     ? await ofSeed(Number(named), loaded, { simulated, runner })
-    : await ofRun(readRecording((await readRecordingOf(named, values.get('in'))).text), loaded, runner);
+    : await ofRun(await openRecording(named, values.get('in')), loaded, runner);
   if (typeof found === 'string') {
     console.error(found);
     return EXIT_CODE.failed;
@@ -88,7 +88,7 @@ async function ofSeed(
     recording: model === undefined ? null : kept,
     body,
   };
-  refuseSecrets(test, typeof agent === 'function' ? agent({ silent: true }) : agent);
+  refuseSecrets(test, ownAgent(agent));
   return { test, name, says: `${check}: ${reason}`, fails: !ok };
 }
 
@@ -103,7 +103,7 @@ async function ofRun(recording: Recording, { agent, options }: SimulatedModule, 
   if (callId.includes('.') && serverTools(recording.head.children).includes(tool))
     return `'${escaped(tool)}' failed first, and is a tool of an MCP server of an agent below: a test does not connect these.`;
   const name = `${tool}-${runId}`.replaceAll(/[^\w.-]+/g, '-');
-  const own = typeof agent === 'function' ? agent({ silent: true }) : agent;
+  const own = ownAgent(agent);
   const isOfServer = !callId.includes('.') && !own.tools.has(tool);
   const made = typeof agent === 'function' ? 'agent({ silent: true })' : 'agent';
   const isHere = `event.callId === ${quoted(callId)}`;

@@ -39,6 +39,11 @@ export async function loadSimulated(file: string, wanted: string | undefined): P
   return { ...only, options };
 }
 
+/** The agent of a module, as it is where nothing is simulated. */
+export function ownAgent(agent: SimulatedModule['agent']): SimulatedAgent {
+  return typeof agent === 'function' ? agent({ silent: true }) : agent;
+}
+
 /** The text of a recording. */
 export function readReplies(file: string): string {
   if (!existsSync(file)) throw new UsageError(`there is no file '${file}'.`);

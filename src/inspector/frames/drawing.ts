@@ -1,6 +1,6 @@
 import type { AnyStateMachine, AnyStateNode, AnyTransitionDefinition } from 'xstate';
 import { digest } from '../../json/digest.ts';
-import { type JsonSchema, defined } from '../../json/json.ts';
+import { type JsonSchema, defined, plainJson } from '../../json/json.ts';
 import { describes } from './event-issues.ts';
 import { eventSchemas } from './event-schemas.ts';
 import { actionName, guardName, sourceName } from './names.ts';
@@ -23,7 +23,7 @@ export function drawMachine(machine: AnyStateMachine): MachineDrawing {
   const events = drawnEvents(machine);
   const known = events === null ? {} : { events };
   // Machines that look alike may take events of other shapes.
-  const hash = digest(JSON.parse(JSON.stringify(events === null ? root : { root, events })));
+  const hash = digest(plainJson(events === null ? root : { root, events }));
   const drawing: MachineDrawing = { hash, id: machine.id, root, ...known };
   drawings.set(machine.config, drawing);
   return drawing;

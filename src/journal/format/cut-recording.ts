@@ -2,10 +2,10 @@ import { wrongOption } from '../../json/known-options.ts';
 import { RecordingError } from './journal-error.ts';
 import { checkReply } from '../../actors/check-reply.ts';
 import type { Effect, Outcome } from '../../actors/journal.ts';
-import { isJsonObject, type Json, type JsonObject, parsedText } from '../../json/json.ts';
+import { isJsonObject, type Json, type JsonObject, parsedText, plainJson } from '../../json/json.ts';
 import { describeThrown } from '../../json/to-json.ts';
 import { sumOf } from './checksums.ts';
-import { entryRecord, type RecordLine } from './record.ts';
+import { entryRecord, recordedEntry, type RecordLine } from './record.ts';
 import { lineNumber, readRecording, type Recording } from './recording.ts';
 
 /** A recording in two parts. */
@@ -33,14 +33,12 @@ export function cutRecording(recording: Recording, at: number, outcome?: Outcome
   const [kept, rest] = [lines.slice(0, count), lines.slice(count)];
   const past = (pastLines: readonly RecordLine[]): Recording => ({ ...recording, lines: pastLines });
   if (outcome === undefined) return { past: past(kept), rest, entry: at };
+  const changed = (id: string, was: number): RecordLine =>
+    entryRecord({ t: 'outcome', id, out: checkedOutcome(id, outcome) }, was);
   const edited = count === 0 || lineNumber(recording, count - 1) !== at ? undefined : kept.at(-1);
   if (edited?.t === 'outcome') {
-    const changed = entryRecord({ t: 'outcome', id: edited.id, out: checkedOutcome(edited.id, outcome) }, edited.at);
-    return {
-      past: past([...kept.slice(0, -1), changed]),
-      rest,
-      entry: count < 2 ? 1 : lineNumber(recording, count - 2),
-    };
+    const shared = [...kept.slice(0, -1), changed(edited.id, edited.at)];
+    return { past: past(shared), rest, entry: count < 2 ? 1 : lineNumber(recording, count - 2) };
   }
   if (edited?.t !== 'start' || edited.ms !== undefined)
     throw wrongOption(
@@ -50,8 +48,8 @@ export function cutRecording(recording: Recording, at: number, outcome?: Outcome
   const behind = lines.findIndex(({ t }, index) => index >= count && t !== 'start');
   const starts = lines.slice(0, behind === -1 ? lines.length : behind);
   const others = lines.slice(starts.length).filter((line) => !(line.t === 'outcome' && line.id === edited.id));
-  const changed = entryRecord({ t: 'outcome', id: edited.id, out: checkedOutcome(edited.id, outcome) }, edited.at);
-  return { past: past([...starts, changed]), rest: others, entry: lineNumber(recording, starts.length - 1) };
+  const begun = past([...starts, changed(edited.id, edited.at)]);
+  return { past: begun, rest: others, entry: lineNumber(recording, starts.length - 1) };
 }
 
 /** A model's turn may only give what a model can: its machine has nothing else to expect. */
@@ -61,8 +59,7 @@ function checkedOutcome(id: string, outcome: Outcome): Outcome {
     throw wrongOption("Option 'outcome' must be { ok: true, value } or { ok: false, error: { code, message } }.");
   if (!outcome.ok || !id.includes('/callLlm#')) return outcome;
   try {
-    const value: Json = JSON.parse(JSON.stringify(checkReply(outcome.value)));
-    return { ok: true, value };
+    return { ok: true, value: plainJson(checkReply(outcome.value)) };
   } catch (error) {
     throw wrongOption(`Option 'outcome': ${describeThrown(error).message}`, { cause: error });
   }
@@ -90,11 +87,10 @@ function hasOk(json: Json): json is JsonObject {
 /** Finds the outcomes after a cut for what was in flight there. */
 export function outcomesOf(rest: readonly RecordLine[]): (effect: Pick<Effect, 'id'>) => KnownOutcome | undefined {
   const known = new Map<string, KnownOutcome>();
-  rest.forEach((line, order) => {
-    if (line.t !== 'outcome') return;
-    const out: Outcome = line.ok ? { ok: true, value: line.value } : { ok: false, error: line.error };
-    if (!known.has(line.id)) known.set(line.id, { out, order });
-  });
+  for (const [order, line] of rest.entries()) {
+    const entry = recordedEntry(line);
+    if (entry?.t === 'outcome' && !known.has(entry.id)) known.set(entry.id, { out: entry.out, order });
+  }
   return (effect) => known.get(effect.id);
 }
 

@@ -141,19 +141,20 @@ export function messageLine(message: Message, at: number): string {
  * Throws a {@link RecordingError} if the history is missing or damaged.
  */
 export function withHistory(text: string, linesOf: HistoryLines): string {
-  const found = storedHead(text);
-  if (found === null) return text;
-  const { head, part, rest, summed } = found;
-  const whole = JSON.stringify({ ...head, history: messagesOf(part, linesOf(part)) });
-  return (summed ? withSum(whole, 1) : whole) + rest;
+  return beginningWith(text, (part) => messagesOf(part, linesOf(part)));
 }
 
 /** The same without the history: for a list, which shows nothing of it. */
 export function withoutHistory(text: string): string {
+  return beginningWith(text, () => []);
+}
+
+function beginningWith(text: string, historyOf: (part: HistoryPart) => readonly unknown[]): string {
   const found = storedHead(text);
   if (found === null) return text;
-  const whole = JSON.stringify({ ...found.head, history: [] });
-  return (found.summed ? withSum(whole, 1) : whole) + found.rest;
+  const { head, part, rest, summed } = found;
+  const whole = JSON.stringify({ ...head, history: historyOf(part) });
+  return (summed ? withSum(whole, 1) : whole) + rest;
 }
 
 /** The history that the first line of a run's file names. */

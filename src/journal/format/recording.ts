@@ -70,6 +70,8 @@ export function readRecording(
     if (isBlob(record)) {
       if (!blobs.blob(record)) throw new RecordingError(index + 1, 'holds a payload that is not that of its hash.');
     } else if (isRecord(record)) {
+      if (record.t === 'run')
+        throw new RecordingError(index + 1, 'begins another run. A recording is of one: give each its own file.');
       const restored = payloads && holdsKey(item) ? whole(record, index + 1, blobs) : record;
       const wrong = isJsonObject(restored) ? unusableIn(restored) : null;
       if (wrong !== null)
@@ -168,7 +170,10 @@ function readLine(item: string | object, index: number, last: number, sums: SumR
   const parsed = parsedText(sum?.text ?? item.trim());
   if (parsed === undefined && index === last && !beginsWithLine(item)) return null;
   if (parsed === undefined)
-    throw new RecordingError(index + 1, 'is not JSON. The file is damaged there; only its last line may be torn.');
+    throw new RecordingError(
+      index + 1,
+      `is not JSON${index === 0 ? ' in UTF-8' : ''}. The file is damaged there; only its last line may be torn.`,
+    );
   const record = typeof parsed === 'object' ? parsed : null;
   if (item.length > 2 * DEEPEST && !isWithinDepth(parsed ?? null, DEEPEST))
     throw new RecordingError(index + 1, `is nested deeper than ${DEEPEST} levels. Signalbox writes no such record.`);

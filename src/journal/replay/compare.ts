@@ -1,9 +1,9 @@
 import { digest } from '../../json/digest.ts';
-import { defined, isJsonObject, type Json, type JsonObject } from '../../json/json.ts';
+import { defined, isJsonObject, type Json, type JsonObject, plainJson } from '../../json/json.ts';
 import { deltaReader } from '../format/deltas.ts';
 import type { RecordLine, RunRecord } from '../format/record.ts';
 import { lineNumber, type Recording } from '../format/recording.ts';
-import { firstDifference } from './divergence.ts';
+import { firstDifference, isToldTheSame } from './divergence.ts';
 
 /** A place where two recordings differ. */
 export interface RecordingDifference {
@@ -65,14 +65,9 @@ const REMARKS: ReadonlySet<string> = new Set(['note', 'restart']);
 /** A record without what differs between two runs that are the same: times, the id of the run, and its seeds. */
 function plain(record: RecordLine, restore: ReturnType<typeof deltaReader>): Json {
   const { at: _at, ...rest } = record;
-  if (rest.t === 'run') return json({ ...rest, runId: '', seed: 0, options: { ...rest.options, jitterSeed: 0 } });
-  if (rest.t !== 'start' || rest.request === undefined) return json(rest);
-  return json({ ...rest, request: restore(rest.id, rest.request) });
-}
-
-function json(value: object): Json {
-  const plainValue: Json = JSON.parse(JSON.stringify(value));
-  return plainValue;
+  if (rest.t === 'run') return plainJson({ ...rest, runId: '', seed: 0, options: { ...rest.options, jitterSeed: 0 } });
+  if (rest.t !== 'start' || rest.request === undefined) return plainJson(rest);
+  return plainJson({ ...rest, request: restore(rest.id, rest.request) });
 }
 
 /** Differences between a recorded request and the current one that a replay may accept. */
@@ -100,12 +95,12 @@ export function isTolerated(
   recorded: Json,
   now: Json,
   { allow, anyRequest = false, now: head }: Tolerance,
-  instructions: string,
+  was: RunRecord,
 ): boolean {
   if (anyRequest) return true;
   if (!isJsonObject(recorded) || !isJsonObject(now)) return false;
   const tools = allow.includes('tools');
-  const prompt = allow.includes('prompt') || (tools && head?.instructions === instructions);
+  const prompt = allow.includes('prompt') || (tools && head !== null && isToldTheSame(was, head));
   if (!tools && !prompt) return false;
   const bare = (request: JsonObject): JsonObject => {
     const { tools: offered, responseSchema, messages, ...rest } = request;

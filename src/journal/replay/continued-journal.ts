@@ -20,11 +20,12 @@ import {
 } from '../../actors/journal.ts';
 import type { Restart } from '../../machines/contract/agent-setup.ts';
 import { type Json, isJsonObject } from '../../json/json.ts';
+import { wrongOption } from '../../json/known-options.ts';
 import { deltaWriter } from '../format/deltas.ts';
-import { type InFlight, type Playback, STRICT, playback } from './playback.ts';
+import { type InFlight, Playback, STRICT } from './playback.ts';
 import { type RecordLine, entryRecord, startRecord } from '../format/record.ts';
 import type { Recording } from '../format/recording.ts';
-import type { Carried, CarriedEffect, RunJournal } from '../run/run-journal.ts';
+import { type Carried, type CarriedEffect, type RunJournal, journalOver } from '../run/run-journal.ts';
 import type { Tolerance } from './compare.ts';
 
 /** A run that is at work takes this many restarts shortly after each other without an entry between; the next ends it. */
@@ -38,7 +39,7 @@ export interface Continuation {
   /** Names the machine's state, for the report of a divergence. */
   readonly state: () => string;
   readonly tolerance?: Tolerance;
-  /** Asked after each entry, with its number: true ends the recorded part there. Default: at its last record. */
+  /** Asked after each entry, with its number: true ends the recorded part there, and never is an error. Default: at its last record. */
   readonly until?: (entry: number) => boolean;
   /**
    * `resumed`: the recorded part stands in the journal that is written on. `copied`: it is written into a new one, and
@@ -60,18 +61,7 @@ export interface Continuation {
 /** A journal that plays a recording, and then continues with another one. */
 export function continuedJournal(continuation: Continuation): RunJournal {
   const run = new ContinuedJournal(continuation);
-  // Own properties: other journals are made from this one by spreading it.
-  return {
-    open: (effect, perform) => run.open(effect, perform),
-    close: (id) => run.close(id),
-    next: () => run.next(),
-    send: (event, to) => run.send(event, to),
-    end: (output) => run.end(output),
-    at: () => run.at(),
-    isIdle: () => run.isIdle(),
-    release: () => run.release(),
-    abandon: () => run.abandon(),
-  };
+  return journalOver(run, { abandon: () => run.abandon() });
 }
 
 class ContinuedJournal {
@@ -98,7 +88,7 @@ class ContinuedJournal {
     this.#write = deltaWriter(past.head);
     this.#copies = kind !== 'resumed';
     this.#copied = [past.head];
-    this.#played = playback(past, state, tolerance, {
+    this.#played = new Playback(past, state, tolerance, {
       onStart: (effect, at) => {
         const request = effect.ms === undefined ? this.#write(effect) : null;
         if (this.#copies) this.#copied.push(startRecord(effect, at, request));
@@ -154,7 +144,10 @@ class ContinuedJournal {
   }
 
   async end(output: Json): Promise<void> {
+    const passed = this.#played.passed();
     if (this.#live === null && this.#played.end(output)) {
+      const { until } = this.#continuation;
+      if (until !== undefined && !until(passed)) throw unreached();
       this.#live = ENDED;
       this.#letGo(ENDED);
       return;
@@ -164,8 +157,10 @@ class ContinuedJournal {
 
   #nextRecorded(): Entry | null {
     const played = this.#played;
-    if (played.passed() > 1 && this.#continuation.until?.(played.passed()) === true) return null;
+    const { until } = this.#continuation;
+    if (played.passed() > 1 && until?.(played.passed()) === true) return null;
     const entry = played.next();
+    if (entry === null && until !== undefined) throw unreached();
     if (entry !== null && this.#copies) {
       const record = entryRecord(entry, played.at());
       this.#copied.push(record.t === 'event' && played.wasAside() ? { ...record, aside: true } : record);
@@ -213,6 +208,11 @@ class ContinuedJournal {
   #letGo(to: RunJournal): void {
     for (const send of this.#held.splice(0)) send(to);
   }
+}
+
+/** What was to run live did not: a test would pass for it unseen. */
+function unreached(): Error {
+  return wrongOption("replay: nothing in the recording reaches what option 'until' names, so nothing ran live.");
 }
 
 /** The journal of a run that was over before it was resumed: nothing more is written. */

@@ -1,6 +1,7 @@
 import { isList } from '../../json/depth.ts';
 import { digest } from '../../json/digest.ts';
-import { isJsonObject, type Json } from '../../json/json.ts';
+import { isJsonObject, type Json, plainJson } from '../../json/json.ts';
+import type { ToolSpec } from '../../tools/spec.ts';
 import type { RunRecord } from '../format/record.ts';
 import { definitionHash } from '../format/run-input.ts';
 
@@ -27,23 +28,18 @@ export interface Divergence {
 export class ReplayDivergenceError extends Error implements Divergence {
   override readonly name = 'ReplayDivergenceError';
   readonly code = 'replay-divergence';
-  readonly entry: number;
-  readonly state: string;
-  readonly expected: string;
-  readonly actual: string;
-  readonly difference: string;
-  readonly diff: string;
-  override readonly cause: DivergenceCause;
+  declare readonly entry: number;
+  declare readonly state: string;
+  declare readonly expected: string;
+  declare readonly actual: string;
+  declare readonly difference: string;
+  declare readonly diff: string;
+  declare readonly cause: DivergenceCause;
 
-  constructor(divergence: Divergence) {
+  constructor({ entry, state, expected, actual, difference, diff, cause }: Divergence) {
+    const divergence = { entry, state, expected, actual, difference, diff, cause };
     super(textOf(divergence));
-    this.entry = divergence.entry;
-    this.state = divergence.state;
-    this.expected = divergence.expected;
-    this.actual = divergence.actual;
-    this.difference = divergence.difference;
-    this.diff = divergence.diff;
-    this.cause = divergence.cause;
+    Object.assign(this, divergence);
   }
 }
 
@@ -152,7 +148,9 @@ function aroundDifference(recorded: string, now: string): string {
   const lead = from === 0 ? '' : '…';
   const piece = (text: string): string =>
     JSON.stringify(`${lead}${text.slice(from, from + SHOWN)}${text.length > from + SHOWN ? '…' : ''}`);
-  return `${piece(recorded)} → ${piece(now)}`;
+  // Shown, they are the same.
+  const alike = recorded.normalize() === now.normalize() ? ' (the same in other code points)' : '';
+  return `${piece(recorded)} → ${piece(now)}${alike}`;
 }
 
 function shown(value: Json | undefined): string {
@@ -212,11 +210,11 @@ export function likelyCause({ recorded, now, difference, atEnd, afterReply }: Ev
   const readOtherwise = afterReply && recorded.machine.version === READ_AS_IN_0_1;
   const tools = toolsChanged(recorded, now);
   if (outputEdited(recorded, now)) return 'output-schema-edited';
+  if (now !== null && now.promptByCode !== recorded.promptByCode) return 'prompt-edited';
   const otherMachines = recorded.machine.hash !== definitionHash();
   if (difference.startsWith('/tools') || difference.startsWith('/responseSchema')) return tools ?? 'tool-edited';
   if (difference.startsWith('/messages/0/')) {
-    const edited = now === null || now.instructions !== recorded.instructions || now.promptByCode;
-    if (edited) return 'prompt-edited';
+    if (now === null || !isToldTheSame(recorded, now) || now.promptByCode) return 'prompt-edited';
     return tools ?? (otherMachines ? 'code-changed' : 'prompt-edited');
   }
   if (readOtherwise) return 'reading-changed';
@@ -224,6 +222,19 @@ export function likelyCause({ recorded, now, difference, atEnd, afterReply }: Ev
   if (difference.startsWith('/messages/')) return 'conversation-changed';
   return tools ?? 'unknown';
 }
+
+/** Whether an agent has its recorded instructions, and so has each of those below that it still has. */
+export function isToldTheSame(was: Told, now: Told): boolean {
+  return (
+    was.instructions === now.instructions &&
+    (was.children ?? []).every(({ tool, setup }) => {
+      const child = now.children?.find((one) => one.tool === tool);
+      return child === undefined || isToldTheSame(setup, child.setup);
+    })
+  );
+}
+
+type Told = Pick<RunRecord, 'instructions' | 'children'>;
 
 /** The same of the first difference alone, where nothing else is known. */
 export function causeOfDifference(difference: string): DivergenceCause {
@@ -242,8 +253,13 @@ function outputEdited(recorded: RunRecord, now: RunRecord | null): boolean {
 
 function toolsChanged(recorded: RunRecord, now: RunRecord | null): 'tool-edited' | 'toolset-changed' | null {
   if (now === null) return null;
-  const names = (head: RunRecord): string => JSON.stringify(head.toolset.tools.map(({ name }) => name).toSorted());
-  if (names(recorded) !== names(now)) return 'toolset-changed';
-  const specs = (head: RunRecord): string => digest(JSON.parse(JSON.stringify(head.toolset.tools)));
-  return specs(recorded) === specs(now) ? null : 'tool-edited';
+  const [was, is] = [toolsIn(recorded), toolsIn(now)];
+  const names = (tools: typeof was): string => JSON.stringify(tools.map(({ name }) => name).toSorted());
+  if (names(was) !== names(is)) return 'toolset-changed';
+  return digest(plainJson(was)) === digest(plainJson(is)) ? null : 'tool-edited';
+}
+
+/** The tools of an agent and of those below. */
+function toolsIn({ toolset, children = [] }: Pick<RunRecord, 'toolset' | 'children'>): readonly ToolSpec[] {
+  return [...toolset.tools, ...children.flatMap(({ setup }) => toolsIn(setup))];
 }

@@ -1,8 +1,9 @@
 import type { Outcome } from '../../actors/journal.ts';
 import type { JsonObject } from '../../json/json.ts';
-import { optionsOf } from '../../json/known-options.ts';
+import { oneOf, optionsOf, wrongOption } from '../../json/known-options.ts';
 import { checkRunId } from '../format/record.ts';
 import { type Recording, readRecording } from '../format/recording.ts';
+import { checkAgent } from './replay.ts';
 
 /** Where a fork leaves its recording, and how it continues. Prompt, model and tools are those of the agent. */
 export interface ForkOptions {
@@ -65,5 +66,11 @@ export function fork<TRun>(
 ): TRun {
   checkOptions(options ?? null);
   checkRunId('fork', options.runId);
+  const { then = 'live', missing = 'live', input = 'as recorded' } = options;
+  oneOf("fork: option 'then'", then, ['live', 'recorded']);
+  oneOf("fork: option 'missing'", missing, ['live', 'refuse']);
+  if (typeof input !== 'string' || input.trim() === '')
+    throw wrongOption("fork: option 'input' must be a text that is not blank.");
+  checkAgent('fork', agent, FORK);
   return agent[FORK](readRecording(recording), options);
 }

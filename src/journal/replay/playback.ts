@@ -32,28 +32,6 @@ export interface InFlight extends Wanted {
   readonly at: number;
 }
 
-/** A recording that is being played. */
-export interface Playback {
-  open(effect: Effect, perform: Perform): void;
-  close(id: string): void;
-  /** The next recorded entry, once the starts before it were compared; null where the recording stops. */
-  next(): Entry | null;
-  /** Compares how the run ended; true when the recording has an end, and it is this one. */
-  end(output: Json): boolean;
-  /** Whether the latest entry came before effects that the machine had wanted were started. */
-  wasAside(): boolean;
-  /** The number of the record that was passed last: its line in a file. 1 is the head. */
-  passed(): number;
-  /** What was started and has not settled, in order of opening. */
-  inFlight(): readonly InFlight[];
-  /** What the machine requested and was never started, in order of opening. */
-  unstarted(): readonly Wanted[];
-  /** When the last record was made that was passed, in milliseconds from the run's beginning. */
-  at(): number;
-  /** The error for a recording that stops before its run did. */
-  cutShort(state: string): ReplayDivergenceError;
-}
-
 export const STRICT: Tolerance = { allow: [], now: null };
 /** For lines of a run that is under way in this version: they may come without digests. */
 export const LIVE_LINES: Tolerance = { ...STRICT, noDigests: true };
@@ -65,17 +43,8 @@ interface Passing {
   readonly onRemark?: (record: RestartRecord | NoteRecord) => void;
 }
 
-/** Plays a recording. `state` names the machine's state, for the report of a divergence. */
-export function playback(
-  recording: Recording,
-  state: () => string,
-  tolerance: Tolerance = STRICT,
-  passing: Passing = {},
-): Playback {
-  return new RecordingPlayback(recording, state, tolerance, passing);
-}
-
-class RecordingPlayback implements Playback {
+/** A recording that is being played. `state` names the machine's state, for the report of a divergence. */
+export class Playback {
   readonly #recording: Recording;
   readonly #state: () => string;
   readonly #tolerance: Tolerance;
@@ -87,7 +56,7 @@ class RecordingPlayback implements Playback {
   #now = 0;
   #afterReply = false;
 
-  constructor(recording: Recording, state: () => string, tolerance: Tolerance, passing: Passing) {
+  constructor(recording: Recording, state: () => string, tolerance: Tolerance = STRICT, passing: Passing = {}) {
     this.#recording = recording;
     this.#state = state;
     this.#tolerance = tolerance;
@@ -104,6 +73,7 @@ class RecordingPlayback implements Playback {
     this.#running.delete(id);
   }
 
+  /** The next recorded entry, once the starts before it were compared; null where the recording stops. */
   next(): Entry | null {
     this.#compareStarts();
     const note = this.#note();
@@ -118,6 +88,7 @@ class RecordingPlayback implements Playback {
     return entry;
   }
 
+  /** Compares how the run ended; true when the recording has an end, and it is this one. */
   end(output: Json): boolean {
     this.#compareStarts();
     const recorded = this.#line();
@@ -131,32 +102,38 @@ class RecordingPlayback implements Playback {
     return true;
   }
 
+  /** Whether the latest entry came before effects that the machine had wanted were started. */
   wasAside(): boolean {
     const latest = this.#recording.lines[this.#cursor - 1];
     return latest?.t === 'event' && latest.aside === true;
   }
 
+  /** The number of the record that was passed last: its line in a file. 1 is the head. */
   passed(): number {
     return this.#cursor === 0 ? 1 : lineNumber(this.#recording, this.#cursor - 1);
   }
 
+  /** What was started and has not settled, in order of opening. */
   inFlight(): readonly InFlight[] {
     return [...this.#running.values()];
   }
 
+  /** What the machine requested and was never started, in order of opening. */
   unstarted(): readonly Wanted[] {
     return [...this.#fresh.values()];
   }
 
+  /** When the last record was made that was passed, in milliseconds from the run's beginning. */
   at(): number {
     return this.#now;
   }
 
-  cutShort(waitsIn: string): ReplayDivergenceError {
+  /** The error for a recording that stops before its run did. */
+  cutShort(): ReplayDivergenceError {
     const [wanted] = this.#fresh.values();
     return this.#diverged(
       'nothing more: the recording ends here, before its run did',
-      wanted === undefined ? `the machine waits in ${waitsIn}` : describeStart(wanted.effect),
+      wanted === undefined ? `the machine waits in ${this.#state()}` : describeStart(wanted.effect),
     );
   }
 
@@ -209,7 +186,7 @@ class RecordingPlayback implements Playback {
     const isLeftOut = recorded.digest === '' && this.#tolerance.noDigests === true;
     if ((isLeftOut || recorded.digest === effect.digest) && recorded.ms === effect.ms) return;
     const request = this.#requests.latest();
-    if (isTolerated(request, effect.request, this.#tolerance, this.#recording.head.instructions)) return;
+    if (isTolerated(request, effect.request, this.#tolerance, this.#recording.head)) return;
     const [expected, actual] = [recorded, effect].map((one) => `${one.id} with digest ${one.digest}`);
     throw this.#diverged(expected ?? '', actual ?? '', ...compared(recorded, request, effect));
   }

@@ -15,9 +15,9 @@ import { type RecordLine, type RunRecord, recordedEntry } from '../format/record
 import type { Recording } from '../format/recording.ts';
 import { ROOT_ID, inputOf } from '../format/run-input.ts';
 import type { Tolerance } from './compare.ts';
-import { LIVE_LINES } from './playback.ts';
+import { LIVE_LINES, Playback } from './playback.ts';
 import { type Drive, drive, recordedOutput } from '../run/drive.ts';
-import { type ReplayJournal, replayJournal } from './replay-journal.ts';
+import { replayJournal } from './replay-journal.ts';
 
 /** Receives what a recording holds. */
 export interface PlayerListeners {
@@ -34,7 +34,7 @@ export class RecordingPlayer {
   readonly #tolerance: Tolerance;
   readonly #lines: RecordLine[] = [];
   #driven: Drive | null = null;
-  #journal: ReplayJournal | null = null;
+  #past: Playback | null = null;
   #problem: string | null = null;
   #at = 0;
   readonly #open = new Map<string, Effect>();
@@ -80,8 +80,8 @@ export class RecordingPlayer {
 
   #begin(head: RunRecord): void {
     const { onEvent = () => undefined, onMicrostep = () => undefined, onFailure: error } = this.#listeners;
-    const journal = replayJournal({ head, lines: this.#lines }, () => this.path, this.#tolerance);
-    this.#journal = journal;
+    const past = new Playback({ head, lines: this.#lines }, () => this.path, this.#tolerance);
+    this.#past = past;
     let seq = 0;
     const readEvents = runEventReader({
       runId: head.runId,
@@ -93,14 +93,14 @@ export class RecordingPlayer {
       id: ROOT_ID,
       input: inputOf(head),
       journal: {
-        ...journal,
+        ...replayJournal(past),
         open: (effect, perform) => {
           this.#open.set(effect.id, effect);
-          journal.open(effect, perform);
+          past.open(effect, perform);
         },
         close: (id) => {
           this.#open.delete(id);
-          journal.close(id);
+          past.close(id);
         },
       },
       recorder: null,
@@ -118,11 +118,11 @@ export class RecordingPlayer {
   }
 
   #advance(line: RecordLine): void {
-    const [driven, journal] = [this.#driven, this.#journal];
-    if (line.t === 'run' || driven === null || journal === null) return;
-    if (line.t === 'end') return journal.endNow(recordedOutput(driven.actor.getSnapshot().output));
+    const [driven, past] = [this.#driven, this.#past];
+    if (line.t === 'run' || driven === null || past === null) return;
+    if (line.t === 'end') return void past.end(recordedOutput(driven.actor.getSnapshot().output));
     if (recordedEntry(line) === null || !driven.isActive()) return;
-    const entry = journal.nextNow();
+    const entry = past.next();
     if (entry === null) return;
     if (entry.t === 'outcome' || entry.t === 'timer') this.#open.delete(entry.id);
     driven.deliver(entry);

@@ -1,6 +1,6 @@
 import type { LeafWork } from '../../actors/leaf.ts';
 import type { Message, Model } from '../../actors/model.ts';
-import { optionsOf, wrongOption } from '../../json/known-options.ts';
+import { oneOf, optionsOf, wrongOption } from '../../json/known-options.ts';
 import { agentMachine } from '../../machines/agent/agent.ts';
 import { withoutRefused, withoutSuspects } from '../../machines/llm-call/conversation.ts';
 import { AGENT_STATES, type AgentOutput, type AgentState } from '../../machines/contract/run-result.ts';
@@ -13,7 +13,8 @@ import { inputOf, ROOT_ID } from '../format/run-input.ts';
 import { type Drive, drive, recordedOutput } from '../run/drive.ts';
 import type { AllowedDifference } from './compare.ts';
 import { ReplayDivergenceError } from './divergence.ts';
-import { type Playback, playback } from './playback.ts';
+import { Playback } from './playback.ts';
+import { replayJournal } from './replay-journal.ts';
 
 /** A position in a recording during a replay. */
 export interface ReplayPoint {
@@ -76,10 +77,17 @@ export function replay<TRun>(
   checkOptions(options);
   if (options.until !== undefined && options.then === undefined)
     throw wrongOption("replay: option 'until' needs 'then', the model that answers after the recorded part.");
-  const { until } = options;
-  if (typeof until === 'string' && !AGENT_STATES.includes(until))
-    throw wrongOption(`replay: option 'until' is '${until}', and must be one of: ${AGENT_STATES.join(', ')}.`);
+  const { until, allow = [] } = options;
+  if (!['undefined', 'number', 'function'].includes(typeof until)) oneOf("replay: option 'until'", until, AGENT_STATES);
+  for (const allowed of [allow].flat()) oneOf("replay: option 'allow'", allowed, ['prompt', 'tools']);
+  checkAgent('replay', agent, REPLAY);
   return agent[REPLAY](readRecording(recording), options);
+}
+
+/** Refuses what is not an agent, such as a function or a promise that gives one. */
+export function checkAgent(what: string, agent: unknown, key: symbol): void {
+  if (!(key in Object(agent)))
+    throw wrongOption(`${what}: the second argument must be an agent, as createAgent() gives it.`);
 }
 
 /** The start of a run. */
@@ -109,7 +117,7 @@ export function transitions(recording: string | readonly (string | object)[]): r
   const { driven, past } = playRecording(readRecording(recording), ({ transition }) => {
     if (transition !== null) list.push(transition);
   });
-  if (driven.isActive()) throw past.cutShort(stateText(driven.actor.getSnapshot().value));
+  if (driven.isActive()) throw past.cutShort();
   return list;
 }
 
@@ -157,17 +165,12 @@ export interface PlayedRecording {
  */
 export function playRecording(recording: Recording, onMicrostep?: (microstep: Microstep) => void): PlayedRecording {
   const state = (): string => (driven === null ? 'PLANNING' : stateText(driven.actor.getSnapshot().value));
-  const past = playback(recording, state);
+  const past = new Playback(recording, state);
   const driven: Drive | null = drive({
     logic: agentMachine,
     id: ROOT_ID,
     input: inputOf(runnable(recording).head),
-    journal: {
-      open: (effect, perform) => past.open(effect, perform),
-      close: (id) => past.close(id),
-      next: () => Promise.resolve(past.next()),
-      end: () => undefined,
-    },
+    journal: replayJournal(past),
     recorder: null,
     context: undefined,
     ...(onMicrostep === undefined ? {} : { inspect: microstepReader(() => true, onMicrostep) }),

@@ -4,10 +4,9 @@
  */
 import type { AnyActorRef } from 'xstate';
 import { digest } from '../../json/digest.ts';
-import { type Json, type JsonSchema, isJsonObject } from '../../json/json.ts';
-import { toJson } from '../../json/to-json.ts';
+import { type Json, type JsonSchema, isJsonObject, plainJson } from '../../json/json.ts';
 import type { AgentContext } from '../../machines/agent/agent-context.ts';
-import type { AgentSetup, ChildSetup, Toolset } from '../../machines/contract/agent-setup.ts';
+import type { AgentSetup } from '../../machines/contract/agent-setup.ts';
 import { isMachineSnapshot } from '../../machines/events/transition-log.ts';
 import type { ToolCallContext } from '../../machines/tool-call/tool-call-context.ts';
 import { issuesOf } from '../../parsing/schema/fit.ts';
@@ -68,10 +67,7 @@ export function upgradeDifferences(recording: Recording, now: RunRecord): Upgrad
   const known = ownTools(lastKnown(recording));
   const after = ownTools(toolsNow(now));
   const ofAgent = agentDifferences(head, now);
-  const ofTools = [
-    ...toolDifferences(known.toolset, after.toolset),
-    ...childDifferences(known.children, after.children),
-  ];
+  const ofTools = toolDifferences(known, after);
   const lost = ofTools.length === 0 ? [] : openCallsLost(recording, after);
   return {
     forbidding: lost.map(({ said }) => said),
@@ -160,12 +156,10 @@ function toolsAt({ toolset, children }: KnownTools, place: string): readonly Too
 
 function differencesOf(recording: Recording, now: RunRecord): readonly string[] {
   const head = promptedHead(recording);
-  const known = lastKnown(recording);
   return [
     ...(head.machine.hash === now.machine.hash ? [] : ['the machines are others, and play the run alike']),
     ...agentDifferences(head, now),
-    ...toolDifferences(known.toolset, now.toolset),
-    ...childDifferences(known.children, now.children ?? []),
+    ...toolDifferences(lastKnown(recording), toolsNow(now)),
   ];
 }
 
@@ -191,27 +185,21 @@ function answerOf({ output }: Told): object {
   return output === undefined ? {} : { schema: output.schema, mode: output.mode };
 }
 
-function toolDifferences(was: Toolset, now: Toolset): readonly string[] {
+function toolDifferences(known: KnownTools, current: KnownTools): readonly string[] {
+  const [was, now] = [known.toolset, current.toolset];
   return [
     ...membersDiffer('tool', was.tools, now.tools, ({ name }) => name, toolChange),
     ...membersDiffer('MCP server', was.servers, now.servers, ({ server }) => server, changed),
     ...membersDiffer('skill', was.skills, now.skills, ({ name }) => name, changed),
     ...(isSame(was.recovery, now.recovery) ? [] : ['what is done about unknown tools differs']),
+    ...known.children.flatMap(({ tool, setup }) => {
+      const child = current.children.find((one) => one.tool === tool)?.setup;
+      // One that is gone is a tool that is gone.
+      if (child === undefined) return [];
+      const differences = [...agentDifferences(setup, child), ...toolDifferences(setup, child)];
+      return differences.map((difference) => `agent '${tool}': ${difference}`);
+    }),
   ];
-}
-
-function childDifferences(was: readonly ChildSetup[], now: readonly ChildSetup[]): readonly string[] {
-  return was.flatMap(({ tool, setup }) => {
-    const child = now.find((one) => one.tool === tool)?.setup;
-    // One that is gone is a tool that is gone.
-    if (child === undefined) return [];
-    const differences = [
-      ...agentDifferences(setup, child),
-      ...toolDifferences(setup.toolset, child.toolset),
-      ...childDifferences(setup.children, child.children),
-    ];
-    return differences.map((difference) => `agent '${tool}': ${difference}`);
-  });
 }
 
 function membersDiffer<T extends object>(
@@ -240,7 +228,7 @@ function toolChange(was: ToolSpec, now: ToolSpec): string | null {
 }
 
 function changed(was: object, now: object): string | null {
-  const [before, after] = [plain(was), plain(now)];
+  const [before, after] = [plainJson(was), plainJson(now)];
   if (!isJsonObject(before) || !isJsonObject(after)) return null;
   const names = [...new Set([...Object.keys(before), ...Object.keys(after)])];
   const different = names.filter((name) => !isSame(before[name] ?? null, after[name] ?? null));
@@ -248,10 +236,5 @@ function changed(was: object, now: object): string | null {
 }
 
 function isSame(one: unknown, other: unknown): boolean {
-  return digest(plain(one)) === digest(plain(other));
-}
-
-function plain(value: unknown): Json {
-  const json = toJson(value);
-  return json.ok ? json.value : null;
+  return digest(plainJson(one)) === digest(plainJson(other));
 }

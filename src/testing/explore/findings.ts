@@ -15,6 +15,7 @@ import { recorder } from '../../journal/format/recorder.ts';
 import { ROOT_ID, inputOf } from '../../journal/format/run-input.ts';
 import { isJsonObject, memberOf } from '../../json/json.ts';
 import { recordedEntry } from '../../journal/format/record.ts';
+import { Playback } from '../../journal/replay/playback.ts';
 import { replayJournal } from '../../journal/replay/replay-journal.ts';
 import { agentMachine } from '../../machines/agent/agent.ts';
 import type { Transition } from '../../machines/events/run-events.ts';
@@ -200,12 +201,12 @@ export function playBack(recording: string, machine: AnyStateMachine): PlayedBac
     },
   );
   const state = (): string => stateText(driven.actor.getSnapshot().value);
-  const journal = replayJournal(read, state);
+  const past = new Playback(read, state);
   const driven = drive({
     logic: machine,
     id: isAgent ? ROOT_ID : machine.id,
     input: isAgent ? inputOf(runnable(read).head) : read.head.metadata['input'],
-    journal,
+    journal: replayJournal(past),
     recorder: null,
     context: undefined,
     inspect: (inspected) => {
@@ -216,12 +217,12 @@ export function playBack(recording: string, machine: AnyStateMachine): PlayedBac
   driven.start();
   for (const line of read.lines) {
     if (recordedEntry(line) === null) continue;
-    const entry = journal.nextNow();
+    const entry = past.next();
     guard.reset();
     if (entry !== null) driven.deliver(entry);
   }
   const { output } = driven.actor.getSnapshot();
   if (driven.isActive()) driven.actor.stop();
-  else journal.endNow(recordedOutput(output));
+  else past.end(recordedOutput(output));
   return { transitions: list, state: state(), output };
 }

@@ -62,6 +62,10 @@ export function checkFinalOutput(subject: Subject, expected?: unknown): Pending 
 /** Judges the way that the run took. */
 export function checkTransitions(subject: Subject, expected: ExpectedTransitions | SomeRun | RecordingSource): Pending {
   if (isRun(expected)) return afterBoth(subject, expected);
+  const items: readonly unknown[] | null =
+    typeof expected === 'string' ? [] : Array.isArray(expected) ? expected : null;
+  if (items?.every((item) => typeof item === 'string' || isJsonObject(item)) !== true)
+    throw wrongOption('Expected transitions must be a list of them, a Run or a recording. A RunResult has none.');
   const wanted = isRecording(expected) ? transitions(expected) : expected;
   return judged(subject, (evidence) => judgeTransitions(evidence, wanted));
 }

@@ -66,29 +66,31 @@ async function ofRun(run: SomeRun): Promise<Evidence> {
 }
 
 function ofResult(result: AnyResult): Evidence {
-  const { states, status, reason, error = null } = result;
   const ran = new Set(result.toolsUsed);
   return {
     subject: 'the result',
-    states,
+    states: result.states,
     transitions: null,
     calls: callsInMessages(result.messages).filter(({ tool }) => ran.has(tool)),
-    ending: { status, reason, result: result.result, error, output: result.output ?? null },
+    ending: endingOf(result),
   };
+}
+
+function endingOf(ended: AnyResult): Ending {
+  const { status, reason, result, error = null, output = null } = ended;
+  return { status, reason, result, error, output };
 }
 
 function ofRecording(recording: RecordingSource): Evidence {
   const { lines } = readRecording(recording);
-  const end = lines.findLast((line) => line.t === 'end');
-  const output: unknown = end?.output;
+  const output: unknown = lines.findLast((line) => line.t === 'end')?.output;
   if (!isResult(output)) throw wrongOption('The recording has no end: its run was interrupted, and has no result.');
-  const { states, status, reason, error = null, result, output: value = null } = output;
   return {
     subject: 'the recording',
-    states,
+    states: output.states,
     transitions: transitions(recording),
     calls: callsIn(recording),
-    ending: { status, reason, result, error, output: value },
+    ending: endingOf(output),
   };
 }
 

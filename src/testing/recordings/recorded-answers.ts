@@ -9,7 +9,7 @@ import {
   readableDiff,
   causeOfDifference,
 } from '../../journal/replay/divergence.ts';
-import type { Recording } from '../../journal/format/recording.ts';
+import { type Recording, lineNumber } from '../../journal/format/recording.ts';
 import { type Json, isJsonObject } from '../../json/json.ts';
 import { memoryJournal } from '../../journal/stores/memory.ts';
 import type { JournalStore } from '../../journal/run/run-journal.ts';
@@ -84,15 +84,15 @@ function anonymous(request: Json): Json {
   return rest;
 }
 
-function answersOf({ head, lines }: Recording): readonly Answer[] {
+function answersOf(recording: Recording): readonly Answer[] {
+  const { head, lines } = recording;
   const restore = deltaReader(head);
   const known = outcomesOf(lines);
   return lines.flatMap((line, index) => {
     if (line.t !== 'start') return [];
     const request = anonymous(line.request === undefined ? null : restore(line.id, line.request));
-    return [
-      { entry: index + 2, name: line.name, id: line.id, digest: digest(request), request, out: known(line)?.out },
-    ];
+    const { id, name } = line;
+    return [{ entry: lineNumber(recording, index), name, id, digest: digest(request), request, out: known(line)?.out }];
   });
 }
 

@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Message } from '../../actors/model.ts';
-import { toJson } from '../../json/to-json.ts';
 import type { Agent } from '../../agent/agent-types.ts';
 import { typedOutput } from '../../agent/options/output-options.ts';
+import { type RunInput, readInput } from '../../agent/options/input-parts.ts';
 import type { RunOptions } from '../../agent/options/run-options.ts';
 import { type AnyRun, type SomeRun, runHandle } from '../../agent/run/run.ts';
 import {
@@ -12,9 +12,9 @@ import {
   ReplayDivergenceError,
 } from '../../journal/replay/divergence.ts';
 import { type Recording, readRecording } from '../../journal/format/recording.ts';
-import { type Replayable, replay } from '../../journal/replay/replay.ts';
+import { type Replayable, REPLAY } from '../../journal/replay/replay.ts';
 import { permitLiveModels } from '../../models/endpoint/live-guard.ts';
-import { type Json, isJsonObject } from '../../json/json.ts';
+import { isJsonObject, plainJson } from '../../json/json.ts';
 import { mixedJournal, type Matching } from './recorded-answers.ts';
 import { moveOver } from '../../security/folders.ts';
 import { mkdirSync, writeFileSync } from 'node:fs';
@@ -26,7 +26,7 @@ import type { RecordLine } from '../../journal/format/record.ts';
 /** An agent, as far as its runs are recorded and replayed; of any type of `context`. */
 export interface RecordedAgent<TRun extends SomeRun = SomeRun>
   extends Pick<Agent<unknown, SomeRun>, 'history' | 'setHistory' | 'options'>, Replayable<TRun> {
-  run(input: string, options?: RunOptions): SomeRun;
+  run(input: RunInput, options?: RunOptions): SomeRun;
 }
 
 /** The recording's file, and from where in the test it is used. */
@@ -38,7 +38,7 @@ interface Place {
 }
 
 interface Asked {
-  readonly input: string;
+  readonly input: RunInput;
   readonly given: RunOptions;
 }
 
@@ -47,13 +47,11 @@ export function runAndKeep(path: string, agent: RecordedAgent, { input, given }:
   const forbidAgain = permitLiveModels();
   try {
     const run = agent.run(input, given);
-    return runThen(run, {
-      onDone: (result) => {
-        forbidAgain();
-        keepRecording(path, run.recording(), result);
-      },
-      onError: forbidAgain,
-    });
+    const kept = (result: AnyResult): void => {
+      forbidAgain();
+      keepRecording(path, run.recording(), result);
+    };
+    return runThen(run, kept, forbidAgain);
   } catch (error) {
     forbidAgain();
     throw error;
@@ -64,20 +62,19 @@ export function runAndKeep(path: string, agent: RecordedAgent, { input, given }:
 export function runReplayed(
   place: Place,
   agent: RecordedAgent,
-  { input, given, recording, text }: Asked & { readonly recording: Recording; readonly text: string },
+  { input, given, recording }: Asked & { readonly recording: Recording },
 ): AnyRun {
   checkInput(place, recording, input);
-  checkOutput(place, recording, given);
+  checkGiven(place, recording, given);
   if (place.after === null) checkHistory(place, recording, agent);
-  return runThen(replay(text, agent), {
-    onDone: async (result) => {
-      await place.after?.then(undefined, () => undefined);
-      if (place.after !== null) checkHistory(place, recording, agent);
-      agent.setHistory([...recording.head.history, ...result.messages]);
-    },
-    onError: (error) =>
-      error instanceof ReplayDivergenceError ? new RecordingMissError(place.path, error, place.calledFrom) : error,
-  });
+  const onDone = async (result: AnyResult): Promise<void> => {
+    await place.after?.then(undefined, () => undefined);
+    if (place.after !== null) checkHistory(place, recording, agent);
+    agent.setHistory([...recording.head.history, ...result.messages]);
+  };
+  return runThen(agent[REPLAY](recording, {}), onDone, (error) =>
+    error instanceof ReplayDivergenceError ? new RecordingMissError(place.path, error, place.calledFrom) : error,
+  );
 }
 
 interface Partly extends Asked {
@@ -105,22 +102,27 @@ export function runPartly(
     },
   });
   const run = agent.run(input, { ...given, journal });
-  return runThen(run, {
-    onDone: () => {
-      if (missed !== null) throw missed;
-    },
+  return runThen(run, () => {
+    if (missed !== null) throw missed;
   });
 }
 
-function checkInput(place: Place, { head }: Recording, input: string): void {
-  if (head.input !== input) throw miss(place, 'input', [{ input: head.input }, { input }]);
+function checkInput(place: Place, { head }: Recording, given: RunInput): void {
+  const { task, content } = readInput(given, 'useRecording');
+  checkSame(place, 'input', { input: head.input, content: head.content ?? null }, { input: task, content });
 }
 
-/** A replay reads the answer as it was recorded: by the schema that was the run's own then, or by the agent's. */
-function checkOutput(place: Place, { head: { output } }: Recording, given: RunOptions): void {
+/**
+ * A replay reads the answer as it was recorded: by the schema that was the run's own then, or by the agent's. Its limit is
+ * the recorded one, and it cancels no run that went on.
+ */
+function checkGiven(place: Place, { head: { output, options, cancelled } }: Recording, given: RunOptions): void {
   const specs = [output?.ofRun === true ? output : undefined, typedOutput('agent.run', given)?.spec(false)];
-  const [before = null, now = null] = specs.map((spec) => ({ outputSchema: spec?.schema ?? null }));
-  if (firstDifference(before, now) !== '') throw miss(place, 'outputSchema', [before, now]);
+  const [before, now] = specs.map((spec) => ({ outputSchema: spec?.schema ?? null }));
+  checkSame(place, 'outputSchema', before, now);
+  const was = { maxSteps: options.maxSteps, aborted: cancelled !== undefined };
+  const is = { maxSteps: given.maxSteps ?? was.maxSteps, aborted: was.aborted || given.signal?.aborted === true };
+  checkSame(place, 'input', was, is);
 }
 
 /** A replay continues the recorded conversation, which must be the agent's current one. A recording that begins one fits any. */
@@ -128,13 +130,8 @@ function checkHistory(place: Place, { head }: Recording, agent: Pick<RecordedAge
   if (head.history.length === 0) return;
   const { maxHistoryMessages: kept } = agent.options;
   const all = agent.history;
-  const now = toJson(all.length > kept ? endOf(all, head.history) : all);
-  const recorded = toJson(head.history);
-  if (!now.ok || !recorded.ok) return;
-  const [before, after] = [{ history: recorded.value }, { history: now.value }];
-  // Marks stand in a recording for secrets, which are unknown when it is played.
-  if (firstDifference(before, after) === '' || JSON.stringify(before).includes('«secret:')) return;
-  throw miss(place, 'conversation', [before, after]);
+  const history = all.length > kept ? endOf(all, head.history) : all;
+  checkSame(place, 'conversation', { history: head.history }, { history });
 }
 
 /**
@@ -147,21 +144,31 @@ function endOf(all: readonly Message[], kept: readonly Message[]): readonly Mess
   return question === undefined ? end : [question, ...end.slice(1)];
 }
 
-function miss(
+function checkSame(
   { path, calledFrom }: Place,
   what: 'input' | 'conversation' | 'outputSchema',
-  [before, now]: readonly [Json, Json],
-): Error {
+  recorded: object | undefined,
+  given: object | undefined,
+): void {
+  const [before, now] = [plainJson(recorded), plainJson(given)];
+  const difference = firstDifference(before, now);
+  if (difference === '' || fitsMarks(JSON.stringify(before), JSON.stringify(now))) return;
   const divergence: Divergence = {
     entry: 1,
     state: 'PLANNING',
     expected: `the run of another ${what}`,
     actual: `a run of this ${what}`,
-    difference: firstDifference(before, now),
+    difference,
     diff: readableDiff(before, now),
     cause: what === 'outputSchema' ? 'output-schema-edited' : `${what}-changed`,
   };
-  return new RecordingMissError(path, divergence, calledFrom);
+  throw new RecordingMissError(path, divergence, calledFrom);
+}
+
+/** Whether the texts differ by nothing but the marks that stand in a recording for secrets, unknown when it is played. */
+function fitsMarks(recorded: string, now: string): boolean {
+  const parts = recorded.split(/«secret:\d+»/).map((part) => part.replaceAll(/\W/g, String.raw`\$&`));
+  return new RegExp(`^${parts.join('[^]+')}$`).test(now);
 }
 
 /**
@@ -170,11 +177,14 @@ function miss(
  */
 function keepRecording(path: string, recording: string, result: AnyResult): void {
   const isUnasked = result.reason === 'llm-error' && result.error?.code !== 'unusable-reply';
+  const isWhole = recording !== '' && readRecording(recording).lines.at(-1)?.t === 'end';
   const why = isUnasked
     ? `ended as llm-error. ${result.result} (${result.error?.code ?? 'no code'}). Make the model answer, then run the test again.`
-    : `was ${result.reason}, and a replay needs its end. Answer what it waits for while it runs.`;
+    : result.status === 'waiting'
+      ? `was ${result.reason}, and a replay needs its end. Answer what it waits for while it runs.`
+      : `has no end, because its journal failed. ${result.result}`;
   const message = `${path} was not written: the run that was to be recorded ${why}`;
-  if (isUnasked || result.status === 'waiting') throw new UseRecordingError('recording-failed', path, message);
+  if (isUnasked || !isWhole) throw new UseRecordingError('recording-failed', path, message);
   mkdirSync(dirname(path), { recursive: true });
   const half = `${path}.${process.pid}.part`;
   writeFileSync(half, normalizedRecording(recording, path));
@@ -187,7 +197,7 @@ function keepRecording(path: string, recording: string, result: AnyResult): void
  */
 export function normalizedRecording(recording: string, path: string): string {
   const { head, lines } = readRecording(recording);
-  const runId = basename(path).replace(/\.jsonl$/, '');
+  const runId = basename(path).replace(/\.jsonl$/, '') || 'recording';
   return normalizeRecording([{ ...head, runId }, ...lines.flatMap(stable)]);
 }
 
@@ -198,15 +208,15 @@ function stable(line: RecordLine): readonly RecordLine[] {
   return [{ ...line, value }];
 }
 
-/** What is done when a run is over, before an awaiting caller sees it; what it throws is the run's rejection. */
-interface RunEnds {
-  readonly onDone: (result: AnyResult) => void | Promise<void>;
-  /** Gives the error to reject with, where it is another. */
-  readonly onError?: (error: unknown) => unknown;
-}
-
-/** The run, settled only after something was done about it. Its events end when it does. */
-function runThen(run: SomeRun, { onDone, onError }: RunEnds): AnyRun {
+/**
+ * The run, settled only after something was done about it; what `onDone` throws is its rejection, `onError` may give another.
+ * Its events end when it does.
+ */
+function runThen(
+  run: SomeRun,
+  onDone: (result: AnyResult) => void | Promise<void>,
+  onError?: (error: unknown) => unknown,
+): AnyRun {
   const done = run.then(
     async (result) => {
       await onDone(result);

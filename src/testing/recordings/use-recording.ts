@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { dirname, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { checkRunOptions } from '../../agent/options/check-options.ts';
+import type { RunInput } from '../../agent/options/input-parts.ts';
 import type { RunOptions } from '../../agent/options/run-options.ts';
 import type { AnyRun, SomeRun } from '../../agent/run/run.ts';
 import { historiesIn } from '../../journal/stores/run-files.ts';
@@ -9,7 +10,7 @@ import { withHistory } from '../../journal/format/histories.ts';
 import { readRecording } from '../../journal/format/recording.ts';
 import { runnable } from '../../journal/format/recorded-tools.ts';
 import { processEnvironment, type Environment, readVariable } from '../../models/endpoint/environment.ts';
-import { optionsOf, wrongOption } from '../../json/known-options.ts';
+import { oneOf, optionsOf, wrongOption } from '../../json/known-options.ts';
 import {
   type RecordedAgent,
   framesAbove,
@@ -50,7 +51,7 @@ const checkOptions = optionsOf<UseRecordingOptions>('useRecording', 'docs/testin
 export interface UsedRecording {
   readonly path: string;
   /** Runs the agent on the recording: replayed when there is one, recorded when not. Like `agent.run`, a Run at once. */
-  run<TRun extends SomeRun>(agent: RecordedAgent<TRun>, input: string, options?: RunOptions): TRun;
+  run<TRun extends SomeRun>(agent: RecordedAgent<TRun>, input: RunInput, options?: RunOptions): TRun;
   /** The agent, with a `run` that uses the recording: for code under test that runs the agent itself. */
   wrap<TAgent extends RecordedAgent>(agent: TAgent): TAgent;
 }
@@ -69,7 +70,7 @@ export function useRecording(path: string | URL, options: UseRecordingOptions = 
   checkOptions(options);
   const file = typeof path === 'string' ? path : relative('.', fileURLToPath(path));
   const live = liveLeaves(options);
-  const matching = checked(options.match ?? 'request', ['request', 'order'], "useRecording: option 'match'");
+  const matching = oneOf("useRecording: option 'match'", options.match ?? 'request', ['request', 'order']);
   let count = 0;
   let last: PromiseLike<unknown> | null = null;
   let isLive = false;
@@ -81,7 +82,7 @@ export function useRecording(path: string | URL, options: UseRecordingOptions = 
     return run;
   };
 
-  const start = (agent: RecordedAgent, input: string, given: RunOptions, calledFrom: string): AnyRun => {
+  const start = (agent: RecordedAgent, input: RunInput, given: RunOptions, calledFrom: string): AnyRun => {
     checkRunOptions(given, 'A run of useRecording');
     if (isLive && (given.whenBusy === 'steer' || given.whenBusy === 'interrupt'))
       throw wrongOption(
@@ -93,18 +94,17 @@ export function useRecording(path: string | URL, options: UseRecordingOptions = 
     const isThere = existsSync(own);
     if (mode === 'all' || (mode === 'missing' && !isThere)) return kept(runAndKeep(own, agent, { input, given }));
     if (!isThere) throw new UseRecordingError('recording-missing', own, missingText(own, because));
-    const text = withHistory(readFileSync(own, 'utf8'), historiesIn(dirname(own)));
-    const recording = runnable(readRecording(text));
+    const recording = runnable(readRecording(withHistory(readFileSync(own, 'utf8'), historiesIn(dirname(own)))));
     const place = { path: own, calledFrom, after: given.whenBusy === 'queue' ? last : null };
-    if (live.size === 0) return kept(runReplayed(place, agent, { input, given, recording, text }));
+    if (live.size === 0) return kept(runReplayed(place, agent, { input, given, recording }));
     return kept(runPartly(place, agent, { input, given, recording, live, matching }));
   };
-  function run<TRun extends SomeRun>(agent: RecordedAgent<TRun>, input: string, given?: RunOptions): TRun;
-  function run(agent: RecordedAgent, input: string, given: RunOptions = {}): AnyRun {
+  function run<TRun extends SomeRun>(agent: RecordedAgent<TRun>, input: RunInput, given?: RunOptions): TRun;
+  function run(agent: RecordedAgent, input: RunInput, given: RunOptions = {}): AnyRun {
     return start(agent, input, given, framesAbove(run));
   }
   const wrap = <TAgent extends RecordedAgent>(agent: TAgent): TAgent => {
-    const ownRun = (input: string, given: RunOptions = {}): AnyRun => start(agent, input, given, framesAbove(ownRun));
+    const ownRun = (input: RunInput, given: RunOptions = {}): AnyRun => start(agent, input, given, framesAbove(ownRun));
     const members = { run: ownRun, conversation: refuseConversation };
     const own: TAgent = Object.create(agent, Object.getOwnPropertyDescriptors(members));
     // The agent's members work on itself alone, not on an object that inherits from it.
@@ -157,7 +157,7 @@ export interface ActorModes {
 function liveLeaves(modes: ActorModes): ReadonlySet<string> {
   const live = new Set<string>();
   for (const [actor, leaves] of Object.entries(LEAVES)) {
-    const mode = checked(Reflect.get(modes, actor) ?? 'replay', ['replay', 'live'], `useRecording: option '${actor}'`);
+    const mode = oneOf(`useRecording: option '${actor}'`, Reflect.get(modes, actor) ?? 'replay', ['replay', 'live']);
     if (mode === 'live') for (const leaf of leaves) live.add(leaf);
   }
   return live;
@@ -166,31 +166,22 @@ function liveLeaves(modes: ActorModes): ReadonlySet<string> {
 /** When `useRecording` records: if there is no recording yet, always, or never. */
 export type RecordMode = 'missing' | 'all' | 'never';
 
-/** Whether to record, and what decided it, for messages. */
-interface RecordDecision {
-  readonly mode: RecordMode;
-  readonly because: string;
-}
-
 const MODES: readonly RecordMode[] = ['missing', 'all', 'never'];
 
 /**
- * `never` wins, wherever it comes from, and CI (the variable `CI`) means never; else `SIGNALBOX_RECORD` overrides the
+ * Whether to record, and what decided it. `never` wins, wherever it comes from, and CI (the variable `CI`) means never; else `SIGNALBOX_RECORD` overrides the
  * option. Throws a `TypeError` for a word that is not a mode.
  */
-function recordMode(option: RecordMode | undefined, env: Environment): RecordDecision {
+function recordMode(
+  option: RecordMode | undefined,
+  env: Environment,
+): { readonly mode: RecordMode; readonly because: string } {
   const variable = readVariable(env, 'SIGNALBOX_RECORD');
-  const fromEnv = variable === undefined ? undefined : checked(variable, MODES, 'SIGNALBOX_RECORD');
-  const fromOption = option === undefined ? undefined : checked(option, MODES, "useRecording: option 'record'");
+  const fromEnv = variable === undefined ? undefined : oneOf('SIGNALBOX_RECORD', variable, MODES);
+  const fromOption = option === undefined ? undefined : oneOf("useRecording: option 'record'", option, MODES);
   if (!['false', '0'].includes(readVariable(env, 'CI') ?? 'false'))
     return { mode: 'never', because: 'this is CI (the variable CI is set)' };
   if (fromEnv === 'never') return { mode: 'never', because: 'SIGNALBOX_RECORD is never' };
   if (fromOption === 'never') return { mode: 'never', because: "the option record is 'never'" };
   return { mode: fromEnv ?? fromOption ?? 'missing', because: '' };
-}
-
-function checked<T extends string>(given: unknown, words: readonly T[], where: string): T {
-  const word = words.find((known) => known === given);
-  if (word === undefined) throw wrongOption(`${where} is '${String(given)}', and must be one of: ${words.join(', ')}.`);
-  return word;
 }

@@ -59,6 +59,16 @@ test('a line that is damaged is said, once, and the records after it are shown a
   expect(played(lines).frames.some(({ t }) => t === 'problem')).toBe(false);
 });
 
+test('a record that cannot be shown is said with its own number, not with that of the next', async () => {
+  const lines = await recorded();
+  const place = lines.findIndex((line) => line.startsWith('{"t":"start"') && line.includes('callTool'));
+  const { id }: { readonly id: string } = JSON.parse(lines[place] ?? '');
+  const broken = JSON.stringify({ t: 'note', at: 1, id, note: null });
+  const { frames } = played([...lines.slice(0, place + 1), broken, ...lines.slice(place + 1)]);
+  const problems = frames.flatMap((frame) => (frame.t === 'problem' ? [frame.problem] : []));
+  expect(problems).toEqual([expect.stringContaining(`Line ${place + 2} cannot be read`)]);
+});
+
 test('from where this version plays otherwise there are records without moves, and it is said why', async () => {
   const lines = await recorded();
   const place = lines.findLastIndex((line) => line.startsWith('{"t":"start"') && line.includes('callLlm'));

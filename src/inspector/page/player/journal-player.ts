@@ -59,10 +59,11 @@ export class JournalPlayer {
 
   /** Takes the next line. The first must be the run's. */
   take(text: string): void {
+    const line = this.count + 1;
     try {
       this.#takeLine(JSON.parse(text), HOLDS_KEY.test(text));
     } catch (error) {
-      this.#report(`Line ${this.count + 1} cannot be read: ${describeThrown(error).message}`);
+      this.#report(`Line ${line} cannot be read: ${describeThrown(error).message}`);
     }
   }
 

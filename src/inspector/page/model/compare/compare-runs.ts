@@ -1,5 +1,5 @@
 import type { RecordLine } from '../../../../journal/format/record.ts';
-import type { Json } from '../../../../json/json.ts';
+import { type Json, plainJson } from '../../../../json/json.ts';
 import { align } from './align.ts';
 import { jsonDiff, LENIENT } from './json-diff.ts';
 import { lastUpTo } from '../time-scale.ts';
@@ -78,21 +78,15 @@ function brought(record: RecordLine): Json {
   switch (record.t) {
     case 'run': {
       const { agent, input, instructions, toolCalling, toolset, history, options } = record;
-      return plain({ agent, input, instructions, toolCalling, toolset, history, options });
+      return plainJson({ agent, input, instructions, toolCalling, toolset, history, options });
     }
     case 'outcome':
-      return record.ok ? { output: record.value } : plain({ error: record.error });
+      return record.ok ? { output: record.value } : plainJson({ error: record.error });
     case 'event':
-      return plain(record.event);
+      return plainJson(record.event);
     default:
       return null;
   }
-}
-
-/** A value that was read from JSON, as JSON. */
-function plain(value: object): Json {
-  const json: Json = JSON.parse(JSON.stringify(value));
-  return json;
 }
 
 /**
