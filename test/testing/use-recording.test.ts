@@ -108,6 +108,9 @@ describe('useRecording', () => {
   test.each([
     ['text', 'The word is correct horse, my key sk-proj-abcdefghijklmnopqrstuvwx.', 'The word is wrong.'],
     ['the end of a text', 'The word is correct horse', 'The words is correct horse'],
+    ['two, and another text has one', 'Is correct horse correct horse?', 'Is it?'],
+    ['two, the second of which is empty', 'Is correct horse correct horse?', 'Is it ?'],
+    ['two, the first of which is empty', 'Is correct horse correct horse?', 'Is  it?'],
     ['parts', [{ type: 'text', text: 'Say "correct horse" (2 * 2)' }], [{ type: 'text', text: 'Say "it" (2 ^ 2)' }]],
   ] as const)('replays an input with a secret in it: %s', async (_what, input, other) => {
     const ask = (asked: RunInput, more: AgentOptions = {}, how: UseRecordingOptions = {}) =>
