@@ -250,7 +250,7 @@ test('edited arguments that come beside the messages of a chat are run instead',
   expect(chat.lastMessage?.parts[1]).toMatchObject(paid);
 });
 
-test('edited arguments that are no object are refused: the call does not run with those from before', async () => {
+test('edited arguments that are no object, or of no call that is answered, are refused: it does not run with those from before', async () => {
   const journal = memoryJournal();
   const url = await served(payingAgent(journal), journal);
   const { chat } = tab(url, 'bills');
@@ -261,6 +261,7 @@ test('edited arguments that are no object are refused: the call does not run wit
   for (const body of [
     { action: 'answer', answers: [{ id, approved: true, args }] },
     { messages: [{ id: 'm', role: 'assistant', parts: [part] }], edits: { [id]: args } },
+    { messages: [{ id: 'm', role: 'assistant', parts: [part] }], edits: { [`${id}0`]: { to: 'printer', euros: 1 } } },
   ]) {
     const answer = { method: 'POST', headers: { user: 'ada' }, body: JSON.stringify({ id: 'bills', ...body }) };
     expect((await fetch(`${url}/api/chat`, answer)).status).toBe(400);
@@ -643,6 +644,23 @@ test('images, texts and files of a message are parts of the input; what has no a
       { type: 'text', text: 'What is this?' },
     ],
   });
+});
+
+test.each(['', ' \n'])('a file without words has none for the model: the empty text %j beside it is left out', async (text) => {
+  const journal = memoryJournal();
+  const model = scriptedModel(['A dot.', 'Hi.'], { takesImages: true });
+  const url = await served(createAgent({ model, silent: true, journal }), journal);
+  const image = { type: 'file', mediaType: 'image/png', url: 'data:image/png;base64,AAAA', filename: 'dot.png' } as const;
+  const note = { type: 'file', mediaType: 'text/plain', url: 'data:text/plain;base64,SGk=', filename: 'a' } as const;
+  const { chat, transport } = tab(url, 'dot');
+  await chat.sendMessage({ text, files: [image] });
+  await chat.sendMessage({ text, files: [note] });
+  const asked = model.requests.map(({ messages }) => messages.at(-1)?.content);
+  expect(asked).toEqual([[{ type: 'image', url: image.url }], 'a:\nHi']);
+  const kept = await transport.messages<UIMessage>('dot');
+  expect(kept.flatMap(({ role, parts }) => (role === 'user' ? [parts] : []))).toEqual([[image], [note]]);
+  await chat.sendMessage({ text });
+  expect(chat.error?.message).toBe('The message is empty.');
 });
 
 describe('the text of a file', () => {

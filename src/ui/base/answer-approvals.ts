@@ -19,6 +19,7 @@ import type { AnyResult } from '../../machines/contract/run-result.ts';
 import type { DrivenRun } from '../../journal/run/driven-runs.ts';
 import type { GroupStanding } from './event-groups.ts';
 import { followGroups } from './follow-groups.ts';
+import { argsDigest } from './open-approvals.ts';
 
 /** What of an agent is served. Any agent fits, whatever its tools get and its answer is. */
 export interface ServedAgent {
@@ -78,16 +79,19 @@ export interface RefusedReplies {
 
 /** Checks answers without writing any: null where all of them fit. `all`: none that is open may be left out. */
 export function refusedReplies(
-  { approvals: open, answered }: GroupStanding,
+  { approvals: open, answered, edited }: GroupStanding,
   replies: readonly ApprovalReply[],
   { all = false }: { readonly all?: boolean } = {},
 ): RefusedReplies | null {
   if (new Set(replies.map(({ id }) => id)).size < replies.length)
     return { code: 'approval-closed', message: 'A call is answered twice in one request.' };
-  for (const { id, approved } of replies) {
+  for (const { id, approved, args } of replies) {
     const end = answered.get(id);
-    if (open.some((one) => one.id === id) || (end !== undefined && (end === true) === approved)) continue;
-    const why = end === true ? 'it was approved before.' : end;
+    // Where it was approved as it was shown, its id has the digest.
+    const given = edited.get(id) ?? (edited.has(id) ? null : id.slice(id.lastIndexOf(':') + 1));
+    const isOther = approved && args !== undefined && given !== null && argsDigest(args) !== given;
+    if (open.some((one) => one.id === id) || (end !== undefined && (end === true) === approved && !isOther)) continue;
+    const why = end === true ? `it was approved before${isOther ? ', with other arguments' : ''}.` : end;
     if (why !== undefined) return { code: 'approval-closed', message: `The call no longer waits: ${why}` };
     if (open.some((one) => askedCall(one.id) === askedCall(id)))
       return { code: 'approval-changed', message: 'The call now waits with other arguments than were shown.' };

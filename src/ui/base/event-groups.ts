@@ -5,11 +5,12 @@
  * I2 A group's position is the number of its record's line: what follows it can be asked for by that number alone.
  */
 import { LONG_TIMER_MS } from '../../actors/journal.ts';
-import type { RunRecord } from '../../journal/format/record.ts';
+import { isJsonObject } from '../../json/json.ts';
+import type { RecordLine, RunRecord } from '../../journal/format/record.ts';
 import { RecordingPlayer } from '../../journal/replay/recording-player.ts';
 import type { NumberedLine } from '../../journal/run/follow-run.ts';
 import type { RunEvent } from '../../machines/events/run-events.ts';
-import { type OpenApproval, OpenApprovals, QUESTION_ENDS } from './open-approvals.ts';
+import { type OpenApproval, OpenApprovals, QUESTION_ENDS, argsDigest } from './open-approvals.ts';
 
 /** The events that follow from one record. */
 export interface EventGroup {
@@ -41,6 +42,8 @@ export interface GroupStanding {
   readonly approvals: readonly OpenApproval[];
   /** The ids of those that are open no more: true, or why they were not let run. */
   readonly answered: ReadonlyMap<string, true | string>;
+  /** Of those that were approved with other arguments than were shown, the digests of these; null where they hold a secret. */
+  readonly edited: ReadonlyMap<string, string | null>;
   /** For each question, the last line after which the run waited with it: what follows is new to anyone who was shown that. */
   readonly waitedAt: ReadonlyMap<string, number>;
 }
@@ -52,6 +55,7 @@ export class GroupPlayer {
   readonly #limits = new Set<number>();
   readonly #approvals = new OpenApprovals();
   readonly #answered = new Map<string, true | string>();
+  readonly #edited = new Map<string, string | null>();
   readonly #waitedAt = new Map<string, number>();
   readonly #events: RunEvent[] = [];
   #head: RunRecord | null = null;
@@ -72,11 +76,22 @@ export class GroupPlayer {
     if (line.t === 'run') this.#head = line;
     if (line.t === 'end') this.#isOver = true;
     this.#position = number;
+    if (line.t === 'event') this.#readEdit(line);
     this.#player.feed(line);
     const asked = this.#approvals.list;
     if (asked.length > 0 && this.isWaiting) for (const { id } of asked) this.#waitedAt.set(id, number);
     const events = this.#events.splice(0);
     return events.length === 0 ? null : { position: number, at: this.#player.at, events };
+  }
+
+  #readEdit({ event, to }: RecordLine & { readonly t: 'event' }): void {
+    const { type, args } = event;
+    if (type !== 'approval.given' || !isJsonObject(args)) return;
+    const asking = this.#player.open.find(({ id, name }) => name === 'askApproval' && id.startsWith(`${to}/${name}#`));
+    const callId: unknown = Reflect.get(Object(asking?.request), 'callId');
+    const asked = this.#approvals.of(String(callId));
+    const hasSecret = JSON.stringify(args).includes('«secret:');
+    if (asked !== null) this.#edited.set(asked.id, hasSecret ? null : argsDigest(args));
   }
 
   #take(event: RunEvent): void {
@@ -106,9 +121,9 @@ export class GroupPlayer {
   get standing(): GroupStanding {
     const { head, position, isWaiting } = this;
     const { path, problem } = this.#player;
-    const [answered, waitedAt] = [new Map(this.#answered), new Map(this.#waitedAt)];
+    const [answered, edited, waitedAt] = [new Map(this.#answered), new Map(this.#edited), new Map(this.#waitedAt)];
     const approvals = this.#approvals.list;
-    return { head, position, path, isOver: this.#isOver, isWaiting, problem, approvals, answered, waitedAt };
+    return { head, position, path, isOver: this.#isOver, isWaiting, problem, approvals, answered, edited, waitedAt };
   }
 }
 
