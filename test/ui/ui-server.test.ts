@@ -646,22 +646,30 @@ test('images, texts and files of a message are parts of the input; what has no a
   });
 });
 
-test.each(['', ' \n'])('a file without words has none for the model: the empty text %j beside it is left out', async (text) => {
-  const journal = memoryJournal();
-  const model = scriptedModel(['A dot.', 'Hi.'], { takesImages: true });
-  const url = await served(createAgent({ model, silent: true, journal }), journal);
-  const image = { type: 'file', mediaType: 'image/png', url: 'data:image/png;base64,AAAA', filename: 'dot.png' } as const;
-  const note = { type: 'file', mediaType: 'text/plain', url: 'data:text/plain;base64,SGk=', filename: 'a' } as const;
-  const { chat, transport } = tab(url, 'dot');
-  await chat.sendMessage({ text, files: [image] });
-  await chat.sendMessage({ text, files: [note] });
-  const asked = model.requests.map(({ messages }) => messages.at(-1)?.content);
-  expect(asked).toEqual([[{ type: 'image', url: image.url }], 'a:\nHi']);
-  const kept = await transport.messages<UIMessage>('dot');
-  expect(kept.flatMap(({ role, parts }) => (role === 'user' ? [parts] : []))).toEqual([[image], [note]]);
-  await chat.sendMessage({ text });
-  expect(chat.error?.message).toBe('The message is empty.');
-});
+test.each(['', ' \n'])(
+  'a file without words has none for the model: the empty text %j beside it is left out',
+  async (text) => {
+    const journal = memoryJournal();
+    const model = scriptedModel(['A dot.', 'Hi.'], { takesImages: true });
+    const url = await served(createAgent({ model, silent: true, journal }), journal);
+    const image = {
+      type: 'file',
+      mediaType: 'image/png',
+      url: 'data:image/png;base64,AAAA',
+      filename: 'dot.png',
+    } as const;
+    const note = { type: 'file', mediaType: 'text/plain', url: 'data:text/plain;base64,SGk=', filename: 'a' } as const;
+    const { chat, transport } = tab(url, 'dot');
+    await chat.sendMessage({ text, files: [image] });
+    await chat.sendMessage({ text, files: [note] });
+    const asked = model.requests.map(({ messages }) => messages.at(-1)?.content);
+    expect(asked).toEqual([[{ type: 'image', url: image.url }], 'a:\nHi']);
+    const kept = await transport.messages<UIMessage>('dot');
+    expect(kept.flatMap(({ role, parts }) => (role === 'user' ? [parts] : []))).toEqual([[image], [note]]);
+    await chat.sendMessage({ text });
+    expect(chat.error?.message).toBe('The message is empty.');
+  },
+);
 
 describe('the text of a file', () => {
   const csv = 'data:text/csv;base64,w7w7MQo=';

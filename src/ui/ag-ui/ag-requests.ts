@@ -67,7 +67,8 @@ export function inputInMessage(message: JsonObject | undefined): RunInput | null
   const parts: InputPart[] = [];
   for (const part of content) {
     // Claude's servers refuse an empty text.
-    if (isJsonObject(part) && part.type === 'text' && typeof part.text === 'string' && part.text.trim() === '') continue;
+    if (isJsonObject(part) && part.type === 'text' && typeof part.text === 'string' && part.text.trim() === '')
+      continue;
     const read = isJsonObject(part) ? partOf(part) : null;
     if (read === null) return null;
     parts.push(read);
