@@ -58,9 +58,9 @@ export class GroupPlayer {
   readonly #edited = new Map<string, string | null>();
   readonly #waitedAt = new Map<string, number>();
   readonly #events: RunEvent[] = [];
-  #head: RunRecord | null = null;
   #isOver = false;
-  #position = 0;
+  head: RunRecord | null = null;
+  position = 0;
 
   constructor() {
     this.#player = new RecordingPlayer({
@@ -73,9 +73,9 @@ export class GroupPlayer {
 
   /** The group of a record; null where nothing follows from it. */
   feed({ number, line }: NumberedLine): EventGroup | null {
-    if (line.t === 'run') this.#head = line;
+    if (line.t === 'run') this.head = line;
     if (line.t === 'end') this.#isOver = true;
-    this.#position = number;
+    this.position = number;
     if (line.t === 'event') this.#readEdit(line);
     this.#player.feed(line);
     const asked = this.#approvals.list;
@@ -99,17 +99,6 @@ export class GroupPlayer {
     for (const { id } of this.#approvals.take(event)) this.#answered.set(id, endOf(event));
   }
 
-  /** The first record; null before it. */
-  get head(): RunRecord | null {
-    return this.#head;
-  }
-
-  /** The line that was fed last; 0 before the first. */
-  get position(): number {
-    return this.#position;
-  }
-
-  /** Nothing is under way but questions to people, their deadlines, and timers that are long. */
   get isWaiting(): boolean {
     const open = this.#player.open;
     const asks = open.some(({ name }) => name === 'askApproval');
@@ -140,24 +129,16 @@ export abstract class EventFold<TMessage> {
   protected runId = '';
   /** The model's text besides its calls, until its turn. */
   protected said = '';
-  protected hasEnded = false;
-  #seq = 0;
-
-  get seq(): number {
-    return this.#seq;
-  }
-
   /** The run has ended. */
-  get isOver(): boolean {
-    return this.hasEnded;
-  }
+  isOver = false;
+  seq = 0;
 
   /** The messages of events that follow from one record. */
   feed(events: Iterable<RunEvent>): readonly TMessage[] {
     const told: TMessage[] = [];
     for (const event of events) {
       if (event.type === 'model.token') continue;
-      this.#seq = event.seq;
+      this.seq = event.seq;
       if (this.said !== '' && !BEFORE_TEXT.has(event.type)) told.push(...this.#speak());
       told.push(...(event.child === undefined ? this.own(event) : this.ofChild(event, event.child)));
       this.approvals.take(event);

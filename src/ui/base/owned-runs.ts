@@ -12,7 +12,7 @@ import type { JournalStore } from '../../journal/run/run-journal.ts';
 import type { JsonObject } from '../../json/json.ts';
 import { optionsOf, wrongOption } from '../../json/known-options.ts';
 import type { EventGroup, GroupStanding } from './event-groups.ts';
-import { followGroups, PART_MS } from './follow-groups.ts';
+import { followGroups, PART_MS, pause } from './follow-groups.ts';
 
 /** Ids that only we make, for a run and for a chat (`newChatId`). They cannot be guessed. */
 const OWN_ID = /^(?:[0-9a-v]{10}-[0-9a-v]{10}|chat-[0-9a-v]{26})$/;
@@ -127,6 +127,11 @@ interface WholeRun {
   readonly run: GroupStanding;
 }
 
+/** How a run stands now; null where there is none. */
+export async function standingOf(journal: Followed, runId: string): Promise<GroupStanding | null> {
+  return (await wholeRun(journal, runId))?.run ?? null;
+}
+
 /** What is recorded of a run; null where there is none. */
 async function wholeRun(journal: Followed, runId: string): Promise<WholeRun | null> {
   const groups: EventGroup[] = [];
@@ -150,7 +155,7 @@ export async function* wholeRuns(
     if (whole !== null) yield whole;
     if (performance.now() < until) continue;
     // Many short runs hold up others as one long run does.
-    await new Promise((resolve) => setTimeout(resolve));
+    await pause(0);
     until = performance.now() + PART_MS;
   }
 }

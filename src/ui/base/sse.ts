@@ -40,6 +40,11 @@ export function sseText({ position, data }: SseGroup): string {
     .join('');
 }
 
+/** Messages that are not recorded, as text. */
+export function unrecorded(data: readonly object[]): string {
+  return sseText({ position: null, data });
+}
+
 /** What is left of a group for a client that is at `after`, as text; empty where it has it all. */
 export function sseTextAfter(group: SseGroup, { line, messages }: SsePosition): string {
   if (group.position === null || group.position > line) return sseText(group);
