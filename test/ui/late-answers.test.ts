@@ -3,6 +3,7 @@ import { type JournalStore, createAgent, recover, tool } from '../../src/index.t
 import { memoryJournal } from '../../src/journal/index.ts';
 import { scriptedModel } from '../../src/testing/index.ts';
 import { agUi, runStream, uiStream } from '../../src/ui/index.ts';
+import { argsDigest } from '../../src/ui/base/open-approvals.ts';
 import type { ServedAgent } from '../../src/ui/base/answer-approvals.ts';
 import { PAY, payCall, payingAgent } from './paying-agent.ts';
 
@@ -102,6 +103,16 @@ test.each([
     uiStream.serve(agent, post({ id: 'bills', action: 'answer', answers: [{ id, approved }] }, '/api/chat'), as);
   expect(await (await answer(false)).text()).toContain('no longer waits: it was approved before');
   expect((await answer(true)).status).toBe(200);
+});
+
+test('a no again is taken, whatever arguments stand beside it', async () => {
+  const { agent, journal, runId, callId } = await waiting(3_600_000);
+  const [asked] = await agent.pending(runId);
+  await agent.reject(runId, callId, 'too much');
+  await agent.resume(runId);
+  const answers = [{ id: `${runId}:${callId}:${argsDigest(asked?.args ?? null)}`, approved: false, args: { euros: 1 } }];
+  const again = post({ id: 'bills', action: 'answer', answers }, '/api/chat');
+  expect((await uiStream.serve(agent, again, { journal, owner: 'ada' })).status).toBe(200);
 });
 
 test.each([

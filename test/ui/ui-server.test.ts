@@ -227,7 +227,9 @@ test('edited arguments are run instead, and are checked again', async () => {
     await until(() => textOf(chat.lastMessage) === 'Paid.');
     const part = chat.lastMessage?.parts[1];
     expect(part).toMatchObject(
-      output === undefined ? { state: 'output-error' } : { state: 'output-available', output, input: { euros } },
+      output === undefined
+        ? { state: 'output-error' }
+        : { state: 'output-available', output, input: { euros }, approval: { approved: true } },
     );
   }
 });
@@ -369,6 +371,39 @@ test('a message with another image is refused; with the same, it is the same run
   expect(chat.error?.message).toBe('A message that was sent stays in the history as it was. Send a new one.');
   await send('Y2F0', asked?.id);
   expect(textOf(chat.lastMessage)).toBe('A cat.');
+  expect(await journal.list?.()).toHaveLength(1);
+});
+
+test('a message with a secret that was edited around it is refused; sent again as it was, it is the same run', async () => {
+  const journal = memoryJournal();
+  const agent = createAgent({ model: scriptedModel(['Warm.']), silent: true, journal, secrets: ['hunter2'] });
+  const url = await served(agent, journal);
+  const post = async (text: string): Promise<number> => {
+    const messages = [{ id: 'm', role: 'user', parts: [{ type: 'text', text }] }];
+    const answer = await fetch(`${url}/api/chat`, { method: 'POST', body: JSON.stringify({ id: 'trip', messages }) });
+    await answer.text();
+    return answer.status;
+  };
+  const statuses: number[] = [];
+  for (const [whose, where] of [
+    ['My', 'Bern'],
+    ['My', 'Rome'],
+    ['His', 'Bern'],
+    ['My', 'Bern'],
+  ])
+    statuses.push(await post(`${whose} key is hunter2. ${where}?`));
+  expect(statuses).toEqual([200, 400, 400, 200]);
+  expect(await journal.list?.()).toHaveLength(1);
+});
+
+test('a run that waits for a person is shown again where the client asks to regenerate', async () => {
+  const journal = memoryJournal();
+  const url = await served(payingAgent(journal), journal);
+  const { chat } = tab(url, 'bills');
+  await chat.sendMessage({ text: 'Pay.' });
+  const id = approvalOf(chat);
+  await chat.regenerate();
+  expect([chat.error, approvalOf(chat)]).toEqual([undefined, id]);
   expect(await journal.list?.()).toHaveLength(1);
 });
 

@@ -34,9 +34,8 @@ export function conversationId(chatId: string, owner: string | undefined): strin
 
 /** Whether a request of this owner may know of the run with this head. */
 export function isOwnedBy(run: { readonly runId: string; readonly metadata: JsonObject }, owner?: string): boolean {
-  const { conversationOwner, owner: named, conversation } = run.metadata;
-  const recorded = conversationOwner ?? named;
-  if (owner !== undefined) return recorded === owner || (recorded === undefined && conversation === owner);
+  const recorded = run.metadata.conversationOwner ?? run.metadata.owner;
+  if (owner !== undefined) return recorded === owner;
   return recorded === undefined && OWN_ID.test(run.runId);
 }
 
