@@ -13,7 +13,7 @@ import type { RequestAnswer, SentGroup, StoreRequest } from '../store/run-link.t
 import type { ShownEvent } from '../store/run-fold.ts';
 import { type ServedAgent, takeReplies } from './base/answer-approvals.ts';
 import { BUSY_MS, Chat, type ChatOptions, checkServing } from './base/chat.ts';
-import { pause } from './base/follow-groups.ts';
+import { sleep } from './base/follow-groups.ts';
 import { OpenApprovals, globalCallId } from './base/open-approvals.ts';
 import { newChatId, runsOfChat } from './base/owned-runs.ts';
 import { type FeedOptions, type LiveText, runFeed } from './base/run-feed.ts';
@@ -93,7 +93,7 @@ async function* textsOf(
     // A process that was closed in between has left it. Others are at it otherwise, and go on.
     if (runs[at] === undefined && until > 0) void served.chat.resume();
     for (let ms = 20; runs[at] === undefined && performance.now() < until && !signal.aborted;) {
-      await pause(ms);
+      await sleep(ms);
       ms = Math.min(ms * 1.2, 500);
       runs = await runsOf();
     }
@@ -236,7 +236,7 @@ async function sent(chat: Chat, text: string): Promise<RequestAnswer> {
     const start = await chat.run(text, {}, null);
     answer = start.ok ? { ok: true } : refused(start.code, start.message);
     if (answer.error?.code !== 'conversation-busy') break;
-    await pause(ms);
+    await sleep(ms);
   }
   return answer;
 }

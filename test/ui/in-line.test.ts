@@ -280,8 +280,8 @@ for (const kind of ['uiStream', 'agUi'] as const) {
       },
     };
     const replies = [Promise.withResolvers<ModelReply>(), Promise.withResolvers<ModelReply>()];
-    let asked = 0;
-    const model: Model = { id: 'slow', complete: async () => replies[asked++]?.promise ?? { content: '' } };
+    let requests = 0;
+    const model: Model = { id: 'slow', complete: async () => replies[requests++]?.promise ?? { content: '' } };
     const agent = createAgent({ model, silent: true, journal });
     onTestFinished(() => agent.close());
     const say = (text: string): Promise<Response> =>
@@ -293,7 +293,7 @@ for (const kind of ['uiStream', 'agUi'] as const) {
     await vi.advanceTimersByTimeAsync(10_000);
     replies[0]?.resolve({ content: 'Seen.' });
     await inLeaps(first.text());
-    await inLeaps(expect.poll(() => asked, { timeout: 60_000 }).toBe(2));
+    await inLeaps(expect.poll(() => requests, { timeout: 60_000 }).toBe(2));
     await vi.advanceTimersByTimeAsync(10_000);
     reads = 0;
     await vi.advanceTimersByTimeAsync(60_000);

@@ -3,7 +3,6 @@ import { type JournalStore, createAgent, recover, tool } from '../../src/index.t
 import { memoryJournal } from '../../src/journal/index.ts';
 import { scriptedModel } from '../../src/testing/index.ts';
 import { agUi, runStream, uiStream } from '../../src/ui/index.ts';
-import { argsDigest } from '../../src/ui/base/open-approvals.ts';
 import type { ServedAgent } from '../../src/ui/base/answer-approvals.ts';
 import { PAY, payCall, payingAgent } from './paying-agent.ts';
 
@@ -51,7 +50,7 @@ async function waiting(approvalMs: number) {
     for (const enter of entrances) told.push(await (await enter()).text());
     return told;
   };
-  return { agent, journal, runId, callId: callId ?? '', answered };
+  return { agent, journal, id, runId, callId: callId ?? '', answered };
 }
 
 const IN_TIME = /nobody answered in time.*"approval-closed"|"approval-closed".*nobody answered in time/;
@@ -106,11 +105,10 @@ test.each([
 });
 
 test('a no again is taken, whatever arguments stand beside it', async () => {
-  const { agent, journal, runId, callId } = await waiting(3_600_000);
-  const [asked] = await agent.pending(runId);
+  const { agent, journal, id, runId, callId } = await waiting(3_600_000);
   await agent.reject(runId, callId, 'too much');
   await agent.resume(runId);
-  const answers = [{ id: `${runId}:${callId}:${argsDigest(asked?.args ?? null)}`, approved: false, args: { euros: 1 } }];
+  const answers = [{ id, approved: false, args: { euros: 1 } }];
   const again = post({ id: 'bills', action: 'answer', answers }, '/api/chat');
   expect((await uiStream.serve(agent, again, { journal, owner: 'ada' })).status).toBe(200);
 });

@@ -142,24 +142,6 @@ test('two messages at once, of which the first loses its connection: each is con
   expect(chat.messages.map(textOf)).toEqual(['Count.', 'One.', 'Go on.', 'Two.']);
 });
 
-test('a run that began while the end of the one before was not read yet is still known to its transport', async () => {
-  const { transport } = await behind((_count, ours) => ours());
-  const send = async (id: string) => {
-    const messages = [{ id, role: 'user', parts: [{ type: 'text', text: 'Count.' }] }];
-    const how = { chatId: 'count', messages, trigger: 'submit-message', messageId: undefined };
-    return (await transport.sendMessages(how)).getReader();
-  };
-  const first = await send('m1');
-  await first.read();
-  const second = await send('m2');
-  const { value: began } = await second.read();
-  await second.cancel();
-  while (!(await first.read()).done);
-  const again = (await transport.reconnectToStream({ chatId: 'count' }))?.getReader();
-  expect((await again?.read())?.value).toEqual(began);
-  await again?.cancel();
-});
-
 test('a refusal has the code that the server gave, or one that says that it was another server', async () => {
   const { transport, chat } = await behind((count, ours) =>
     count === 1 ? ours() : Response.json({ error: 'unauthorized' }, { status: 401 }),

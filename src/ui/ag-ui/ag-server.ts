@@ -9,7 +9,7 @@ import { type RunInput, readInput as inputOf } from '../../agent/options/input-p
 import type { RunSummary } from '../../journal/format/tally.ts';
 import { digest } from '../../json/digest.ts';
 import { type JsonObject, isJsonObject } from '../../json/json.ts';
-import { type ApprovalReply, type ServedAgent, shownUntil, takeReplies } from '../base/answer-approvals.ts';
+import { type ServedAgent, shownUntil, takeReplies } from '../base/answer-approvals.ts';
 import { Chat, type ChatOptions, type KnownBy, checkServing } from '../base/chat.ts';
 import { type ClientRun, answeredSoon } from '../base/client-texts.ts';
 import {
@@ -137,12 +137,10 @@ interface Asked {
 }
 
 async function answered(agent: ServedAgent, { chat, last, input, options }: Asked): Promise<Response> {
-  const replies: ApprovalReply[] = [];
-  for (const interrupt of input.resume) {
-    const reply = replyToInterrupt(interrupt);
-    if (typeof reply === 'string') return failed(input, 'bad-request', reply);
-    replies.push(reply);
-  }
+  const read = input.resume.map(replyToInterrupt);
+  const unread = read.find((reply) => typeof reply === 'string');
+  if (unread !== undefined) return failed(input, 'bad-request', unread);
+  const replies = read.filter((reply) => typeof reply !== 'string');
   const { runId = '' } = last ?? {};
   const taken = await takeReplies(agent, options.journal, { runId, replies, all: true });
   if ('refused' in taken) return failed(input, taken.refused.code, taken.refused.message);

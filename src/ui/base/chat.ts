@@ -15,7 +15,7 @@ import type { RunSummary } from '../../journal/format/tally.ts';
 import { drivenRun } from '../../journal/run/driven-runs.ts';
 import type { JournalStore } from '../../journal/run/run-journal.ts';
 import type { ServedAgent } from './answer-approvals.ts';
-import { pause } from './follow-groups.ts';
+import { sleep } from './follow-groups.ts';
 import { checkOwner, conversationId, lastRunOf, saysSame, standingOf } from './owned-runs.ts';
 import { type RunRefused, begun, recorded, unlessClosed } from './run-feed.ts';
 
@@ -144,7 +144,7 @@ export class Chat {
       const ms = BUSY_MS[tries];
       if (start.ok || ms === undefined || !/^(?:over|kept|conversation-busy|run-locked)$/.test(start.code))
         return start;
-      await pause(ms);
+      await sleep(ms);
     }
   }
 
@@ -159,7 +159,7 @@ export class Chat {
       // One that has ended without an answer is not found.
       const run = now !== null && now.runId !== last?.runId && isOf(now) ? now : await find();
       if (run !== null) return { ok: true, runId: run.runId };
-      await pause(LOOK_MS);
+      await sleep(LOOK_MS);
     }
     return null;
   }
@@ -219,8 +219,8 @@ export class Chat {
   }
 
   /**
-   * Continues the last run if no process drives it; it then runs by itself. Resolves when it does not go on here any more:
-   * with the reason if it cannot. A run that is being parked at this moment can be resumed a moment later.
+   * Continues the last run if no process drives it. Resolves when it does not go on here any more, with the reason if it
+   * cannot. A run that is being parked at this moment can be resumed a moment later.
    */
   async resume(): Promise<RunRefused | null> {
     return unlessClosed(await this.#resumed());
@@ -240,7 +240,7 @@ export class Chat {
         const { code = 'internal', message = String(error) }: Partial<RunRefused> = Object(error);
         if (!/^(?:agent|conversation)-busy$/.test(code)) return { code, message };
       }
-      await pause(ms);
+      await sleep(ms);
     }
     return null;
   }
@@ -248,11 +248,11 @@ export class Chat {
   async #goesOn(runId: string): Promise<RunRefused | null> {
     let isOver = false;
     const over = this.#resumed().finally(() => (isOver = true));
-    while (!isOver) {
+    for (;;) {
+      if (isOver) return over;
       if (drivenRun(this.#options.journal, runId) !== null) return null;
-      await pause(LOOK_MS);
+      await sleep(LOOK_MS);
     }
-    return over;
   }
 
   /** Ends a run of this chat as cancelled, whichever process drives it; false if it is over. */

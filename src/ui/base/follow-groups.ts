@@ -26,7 +26,7 @@ const KEPT_RUNS = 32;
 export const PART_MS = 10;
 
 /** Resolves after so many milliseconds, when others have had their turn. */
-export const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+export const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
 const played = new WeakMap<Followed, Map<string, PlayedRun>>();
 
@@ -172,7 +172,7 @@ class PlayedRun {
       this.#isBehind = index < fresh.length - 1;
       if (!this.#isBehind || performance.now() < until) continue;
       this.#looked();
-      await pause(0);
+      await sleep(0);
       until = performance.now() + PART_MS;
     }
     this.#looked();

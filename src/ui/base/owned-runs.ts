@@ -12,7 +12,7 @@ import type { JournalStore } from '../../journal/run/run-journal.ts';
 import type { JsonObject } from '../../json/json.ts';
 import { optionsOf, wrongOption } from '../../json/known-options.ts';
 import type { EventGroup, GroupStanding } from './event-groups.ts';
-import { followGroups, PART_MS, pause } from './follow-groups.ts';
+import { followGroups, PART_MS, sleep } from './follow-groups.ts';
 
 /** Ids that only we make, for a run and for a chat (`newChatId`). They cannot be guessed. */
 const OWN_ID = /^(?:[0-9a-v]{10}-[0-9a-v]{10}|chat-[0-9a-v]{26})$/;
@@ -154,7 +154,7 @@ export async function* wholeRuns(
     if (whole !== null) yield whole;
     if (performance.now() < until) continue;
     // Many short runs hold up others as one long run does.
-    await pause(0);
+    await sleep(0);
     until = performance.now() + PART_MS;
   }
 }

@@ -9,7 +9,7 @@
 import { type Followed, followRun } from '../../journal/run/follow-run.ts';
 import { type DrivenRun, drivenRun } from '../../journal/run/driven-runs.ts';
 import type { RunEvent } from '../../machines/events/run-events.ts';
-import { type GroupBatch, followGroups, pause } from './follow-groups.ts';
+import { type GroupBatch, followGroups, sleep } from './follow-groups.ts';
 
 /** The root agent's reply so far. */
 export interface LiveText {
@@ -81,7 +81,7 @@ export async function begun(journal: Followed, runId: string, mayCome: () => boo
     const isLast = !mayCome();
     if ((await journal.read?.(runId)) != null) return true;
     if (isLast) return false;
-    await pause(ms);
+    await sleep(ms);
   }
 }
 
