@@ -11,8 +11,9 @@ import { isJsonObject } from '../json/json.ts';
 import { type RunEvent, addedTo } from '../machines/events/run-events.ts';
 import type { RequestAnswer, SentGroup, StoreRequest } from '../store/run-link.ts';
 import type { ShownEvent } from '../store/run-fold.ts';
-import { type ServedAgent, refusedReplies, standingOf, writeReplies } from './base/answer-approvals.ts';
+import { type ServedAgent, takeReplies } from './base/answer-approvals.ts';
 import { BUSY_MS, Chat, type ChatOptions, checkServing } from './base/chat.ts';
+import { sleep } from './base/follow-groups.ts';
 import { OpenApprovals, globalCallId } from './base/open-approvals.ts';
 import { newChatId, runsOfChat } from './base/owned-runs.ts';
 import { type FeedOptions, type LiveText, runFeed } from './base/run-feed.ts';
@@ -92,7 +93,7 @@ async function* textsOf(
     // A process that was closed in between has left it. Others are at it otherwise, and go on.
     if (runs[at] === undefined && until > 0) void served.chat.resume();
     for (let ms = 20; runs[at] === undefined && performance.now() < until && !signal.aborted;) {
-      await new Promise((resolve) => setTimeout(resolve, ms));
+      await sleep(ms);
       ms = Math.min(ms * 1.2, 500);
       runs = await runsOf();
     }
@@ -235,19 +236,17 @@ async function sent(chat: Chat, text: string): Promise<RequestAnswer> {
     const start = await chat.run(text, {}, null);
     answer = start.ok ? { ok: true } : refused(start.code, start.message);
     if (answer.error?.code !== 'conversation-busy') break;
-    await new Promise((resolve) => setTimeout(resolve, ms));
+    await sleep(ms);
   }
   return answer;
 }
 
 async function reply({ agent, chat, journal }: Served, runId: string, asked: StoreRequest): Promise<RequestAnswer> {
   const { type, args, text = '', callId = '', digest = '' } = asked;
-  const standing = await standingOf(journal, runId);
-  if (standing === null) return refused('over', 'The run is over.');
   const id = `${globalCallId(runId, callId)}:${digest}`;
   const replies = [{ id, approved: type === 'approve', reason: text, ...(args === undefined ? {} : { args }) }];
-  const wrong = refusedReplies(standing, replies) ?? (await writeReplies(agent, journal, standing, replies));
-  if (wrong !== null) return refused(wrong.code, wrong.message);
+  const taken = await takeReplies(agent, journal, { runId, replies });
+  if ('refused' in taken) return refused(taken.refused.code, taken.refused.message);
   const over = await chat.goesOn(runId);
   return over === null ? { ok: true } : refused(over.code, over.message);
 }

@@ -598,7 +598,7 @@ test('images and documents of a message are parts of the input; what cannot be r
   const bill = { type: 'document', source: { type: 'data', value: 'BBBB', mimeType: 'application/pdf' } };
   const named = { ...bill, metadata: { filename: 'bill.pdf' } };
   const odd = { ...bill, metadata: { filename: 7 } };
-  await client('a', 'ada', said(image, named, odd)).runAgent();
+  await client('a', 'ada', said({ type: 'text', text: '' }, image, named, odd)).runAgent();
   const [run] = (await journal.list?.()) ?? [];
   expect((await journal.read?.(run?.runId ?? ''))?.head.content).toEqual([
     text,

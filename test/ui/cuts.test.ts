@@ -7,7 +7,7 @@ import { type JournalStore, type Model, type ModelReply, createAgent, tool } fro
 import { memoryJournal } from '../../src/journal/index.ts';
 import { agTexts } from '../../src/ui/ag-ui/ag-texts.ts';
 import { uiTexts } from '../../src/ui/ai-sdk/ui-texts.ts';
-import { standingOf } from '../../src/ui/base/answer-approvals.ts';
+import { standingOf } from '../../src/ui/base/owned-runs.ts';
 import { begun } from '../../src/ui/base/run-feed.ts';
 import { FROM_START, type SsePosition, readPosition } from '../../src/ui/base/sse.ts';
 import { chatTransport, uiStream } from '../../src/ui/index.ts';

@@ -2,10 +2,10 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { ModelError } from '../../src/actors/model.ts';
+import { type Model, ModelError, type ModelReply } from '../../src/actors/model.ts';
 import { createAgent } from '../../src/index.ts';
 import { toResponse } from '../../src/inspector/index.ts';
-import { fileJournal } from '../../src/journal/index.ts';
+import { fileJournal, memoryJournal } from '../../src/journal/index.ts';
 import { fakeTool } from '../../src/testing/fake-tool.ts';
 import { agUi, runStream, uiStream } from '../../src/ui/index.ts';
 import { calls } from '../support/replies.ts';
@@ -266,6 +266,39 @@ for (const kind of ['uiStream', 'agUi'] as const) {
     expect(pings.split(': \n\n').length).toBeGreaterThan(4);
     expect(rest.join('')).toMatch(/Next\.|Gone\./);
     expect((await runs()).map(({ input }) => input)).toEqual(['Look.', 'And I leave.', 'And now?']);
+  });
+
+  test(`${kind}: a run in line whose page has left is not read for that page`, async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    onTestFinished(() => void vi.useRealTimers());
+    let reads = 0;
+    const journal = {
+      ...memoryJournal(),
+      revision: async () => {
+        reads += 1;
+        return null;
+      },
+    };
+    const replies = [Promise.withResolvers<ModelReply>(), Promise.withResolvers<ModelReply>()];
+    let requests = 0;
+    const model: Model = { id: 'slow', complete: async () => replies[requests++]?.promise ?? { content: '' } };
+    const agent = createAgent({ model, silent: true, journal });
+    onTestFinished(() => agent.close());
+    const say = (text: string): Promise<Response> =>
+      inLeaps(SERVERS[kind].serve(agent, said(kind, text), { journal, owner: 'ada' }));
+    const first = await say('Look.');
+    const reader = (await say('And I leave.')).body?.getReader();
+    await reader?.read();
+    await reader?.cancel();
+    await vi.advanceTimersByTimeAsync(10_000);
+    replies[0]?.resolve({ content: 'Seen.' });
+    await inLeaps(first.text());
+    await inLeaps(expect.poll(() => requests, { timeout: 60_000 }).toBe(2));
+    await vi.advanceTimersByTimeAsync(10_000);
+    reads = 0;
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(reads).toBe(0);
+    replies[1]?.resolve({ content: 'Gone.' });
   });
 
   test(`${kind}: what becomes of a message is an error of its stream where that has begun`, async () => {

@@ -50,7 +50,7 @@ async function waiting(approvalMs: number) {
     for (const enter of entrances) told.push(await (await enter()).text());
     return told;
   };
-  return { agent, journal, runId, callId: callId ?? '', answered };
+  return { agent, journal, id, runId, callId: callId ?? '', answered };
 }
 
 const IN_TIME = /nobody answered in time.*"approval-closed"|"approval-closed".*nobody answered in time/;
@@ -102,6 +102,15 @@ test.each([
     uiStream.serve(agent, post({ id: 'bills', action: 'answer', answers: [{ id, approved }] }, '/api/chat'), as);
   expect(await (await answer(false)).text()).toContain('no longer waits: it was approved before');
   expect((await answer(true)).status).toBe(200);
+});
+
+test('a no again is taken, whatever arguments stand beside it', async () => {
+  const { agent, journal, id, runId, callId } = await waiting(3_600_000);
+  await agent.reject(runId, callId, 'too much');
+  await agent.resume(runId);
+  const answers = [{ id, approved: false, args: { euros: 1 } }];
+  const again = post({ id: 'bills', action: 'answer', answers }, '/api/chat');
+  expect((await uiStream.serve(agent, again, { journal, owner: 'ada' })).status).toBe(200);
 });
 
 test.each([
@@ -179,4 +188,70 @@ test.each([
   const [run] = (await journal.list?.()) ?? [];
   const left = (await agent.pending(run?.runId ?? '')).map(({ callId }) => callId);
   expect(left).toEqual(approvalMs === undefined ? ['c1'] : []);
+});
+
+/** Ada's chat in which a run waits for people, and answers to it at every entrance; each gives what it is told. */
+async function answering(agent: ReturnType<typeof payingAgent>, journal: JournalStore) {
+  onTestFinished(() => agent.close());
+  const as = { journal, owner: 'ada' };
+  const said = { id: 'bills', messages: [{ id: 'm', role: 'user', parts: [{ type: 'text', text: 'Go.' }] }] };
+  const stream = await (await uiStream.serve(agent, post(said, '/api/chat'), as)).text();
+  const id = /"approvalId":"([^"]+)"/.exec(stream)?.[1] ?? '';
+  const [runId = '', callId, digest] = id.split(':');
+  const ui = async (args?: object): Promise<string> => {
+    const answers = [{ id, approved: true, args }];
+    return (await uiStream.serve(agent, post({ id: 'bills', action: 'answer', answers }, '/api/chat'), as)).text();
+  };
+  const ag = async (edited: object): Promise<string> => {
+    const resume = [{ interruptId: id, status: 'resolved', payload: { approved: true, ...edited } }];
+    return (await agUi.serve(agent, post({ threadId: 'bills', runId: 'r', messages: [], resume }, '/'), as)).text();
+  };
+  const own = async (args: object): Promise<string> => {
+    const body = { type: 'approve', runId, callId, digest, args };
+    return (await runStream.serve(agent, post(body, '/?id=bills'), as)).text();
+  };
+  const isOver = () => vi.waitFor(async () => expect((await journal.list?.())?.[0]?.state).toBe('ended'));
+  return { runId, ui, ag, own, isOver };
+}
+
+const OTHER = 'The call no longer waits: it was approved before, with other arguments.';
+
+test('a yes with other arguments than the call was approved with is told that, and the same again is taken', async () => {
+  const journal = memoryJournal();
+  const twice = { content: '', toolCalls: [payCall('printer'), payCall('baker')] };
+  const { runId, ui, own } = await answering(payingAgent(journal, [twice, 'Paid.']), journal);
+  const taken = JSON.stringify({ runId });
+  expect(await ui({ to: 'printer', euros: 10 })).toBe(taken);
+  await vi.waitFor(async () => expect(JSON.stringify(await journal.read?.(runId))).toContain('paid 10'));
+  for (const answer of [ui, own]) expect(await answer({ to: 'printer', euros: 11 })).toContain(OTHER);
+  for (const same of [{ to: 'printer', euros: 10 }, { euros: 10, to: 'printer' }, undefined])
+    expect(await ui(same)).toBe(taken);
+});
+
+test('a yes with other arguments to a call that was approved as it was shown is told that', async () => {
+  const journal = memoryJournal();
+  const { runId, ui, isOver } = await answering(payingAgent(journal), journal);
+  await ui();
+  await isOver();
+  expect(await ui({ to: 'printer', euros: 11 })).toContain(OTHER);
+  expect(await ui({ to: 'printer', euros: 40 })).toBe(JSON.stringify({ runId }));
+});
+
+test('another answer to a question that has one is told that, and the same again is taken', async () => {
+  const journal = memoryJournal();
+  const { runId, ui, ag, isOver } = await answering(asking(journal), journal);
+  await ui({ answer: 'The second.' });
+  await isOver();
+  for (const told of [await ui({ answer: 'The first.' }), await ag({ answer: 'The first.' })])
+    expect(told).toContain(OTHER);
+  expect(await ui({ answer: 'The second.' })).toBe(JSON.stringify({ runId }));
+  expect(await ag({ answer: 'The second.' })).toContain('RUN_FINISHED');
+});
+
+test('the same answer with a secret is taken again, for the journal has none to compare it with', async () => {
+  const journal = memoryJournal();
+  const { runId, ui, isOver } = await answering(payingAgent(journal, undefined, { secrets: ['hunter2'] }), journal);
+  await ui({ to: 'hunter2', euros: 10 });
+  await isOver();
+  expect(await ui({ to: 'hunter2', euros: 10 })).toBe(JSON.stringify({ runId }));
 });

@@ -227,7 +227,9 @@ test('edited arguments are run instead, and are checked again', async () => {
     await until(() => textOf(chat.lastMessage) === 'Paid.');
     const part = chat.lastMessage?.parts[1];
     expect(part).toMatchObject(
-      output === undefined ? { state: 'output-error' } : { state: 'output-available', output, input: { euros } },
+      output === undefined
+        ? { state: 'output-error' }
+        : { state: 'output-available', output, input: { euros }, approval: { approved: true } },
     );
   }
 });
@@ -250,7 +252,7 @@ test('edited arguments that come beside the messages of a chat are run instead',
   expect(chat.lastMessage?.parts[1]).toMatchObject(paid);
 });
 
-test('edited arguments that are no object are refused: the call does not run with those from before', async () => {
+test('edited arguments that are no object, or of no call that is answered, are refused: it does not run with those from before', async () => {
   const journal = memoryJournal();
   const url = await served(payingAgent(journal), journal);
   const { chat } = tab(url, 'bills');
@@ -261,6 +263,7 @@ test('edited arguments that are no object are refused: the call does not run wit
   for (const body of [
     { action: 'answer', answers: [{ id, approved: true, args }] },
     { messages: [{ id: 'm', role: 'assistant', parts: [part] }], edits: { [id]: args } },
+    { messages: [{ id: 'm', role: 'assistant', parts: [part] }], edits: { [`${id}0`]: { to: 'printer', euros: 1 } } },
   ]) {
     const answer = { method: 'POST', headers: { user: 'ada' }, body: JSON.stringify({ id: 'bills', ...body }) };
     expect((await fetch(`${url}/api/chat`, answer)).status).toBe(400);
@@ -368,6 +371,39 @@ test('a message with another image is refused; with the same, it is the same run
   expect(chat.error?.message).toBe('A message that was sent stays in the history as it was. Send a new one.');
   await send('Y2F0', asked?.id);
   expect(textOf(chat.lastMessage)).toBe('A cat.');
+  expect(await journal.list?.()).toHaveLength(1);
+});
+
+test('a message with a secret that was edited around it is refused; sent again as it was, it is the same run', async () => {
+  const journal = memoryJournal();
+  const agent = createAgent({ model: scriptedModel(['Warm.']), silent: true, journal, secrets: ['hunter2'] });
+  const url = await served(agent, journal);
+  const post = async (text: string): Promise<number> => {
+    const messages = [{ id: 'm', role: 'user', parts: [{ type: 'text', text }] }];
+    const answer = await fetch(`${url}/api/chat`, { method: 'POST', body: JSON.stringify({ id: 'trip', messages }) });
+    await answer.text();
+    return answer.status;
+  };
+  const statuses: number[] = [];
+  for (const [whose, where] of [
+    ['My', 'Bern'],
+    ['My', 'Rome'],
+    ['His', 'Bern'],
+    ['My', 'Bern'],
+  ])
+    statuses.push(await post(`${whose} key is hunter2. ${where}?`));
+  expect(statuses).toEqual([200, 400, 400, 200]);
+  expect(await journal.list?.()).toHaveLength(1);
+});
+
+test('a run that waits for a person is shown again where the client asks to regenerate', async () => {
+  const journal = memoryJournal();
+  const url = await served(payingAgent(journal), journal);
+  const { chat } = tab(url, 'bills');
+  await chat.sendMessage({ text: 'Pay.' });
+  const id = approvalOf(chat);
+  await chat.regenerate();
+  expect([chat.error, approvalOf(chat)]).toEqual([undefined, id]);
   expect(await journal.list?.()).toHaveLength(1);
 });
 
@@ -644,6 +680,31 @@ test('images, texts and files of a message are parts of the input; what has no a
     ],
   });
 });
+
+test.each(['', ' \n'])(
+  'a file without words has none for the model: the empty text %j beside it is left out',
+  async (text) => {
+    const journal = memoryJournal();
+    const model = scriptedModel(['A dot.', 'Hi.'], { takesImages: true });
+    const url = await served(createAgent({ model, silent: true, journal }), journal);
+    const image = {
+      type: 'file',
+      mediaType: 'image/png',
+      url: 'data:image/png;base64,AAAA',
+      filename: 'dot.png',
+    } as const;
+    const note = { type: 'file', mediaType: 'text/plain', url: 'data:text/plain;base64,SGk=', filename: 'a' } as const;
+    const { chat, transport } = tab(url, 'dot');
+    await chat.sendMessage({ text, files: [image] });
+    await chat.sendMessage({ text, files: [note] });
+    const asked = model.requests.map(({ messages }) => messages.at(-1)?.content);
+    expect(asked).toEqual([[{ type: 'image', url: image.url }], 'a:\nHi']);
+    const kept = await transport.messages<UIMessage>('dot');
+    expect(kept.flatMap(({ role, parts }) => (role === 'user' ? [parts] : []))).toEqual([[image], [note]]);
+    await chat.sendMessage({ text });
+    expect(chat.error?.message).toBe('The message is empty.');
+  },
+);
 
 describe('the text of a file', () => {
   const csv = 'data:text/csv;base64,w7w7MQo=';

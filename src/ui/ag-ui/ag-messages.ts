@@ -160,30 +160,20 @@ export class AgDocument {
   }
 }
 
+/** What is opened and closed, with the member that says which of them it is. */
+const OPENED: { readonly [kind: string]: string } = {
+  STEP: 'stepName',
+  SUBAGENT: 'subagentRunId',
+  TEXT_MESSAGE: 'messageId',
+  TOOL_CALL: 'toolCallId',
+  REASONING: 'messageId',
+  REASONING_MESSAGE: 'messageId',
+};
+
 /** What an event opens or closes, and which of them; null where neither. */
 function edgeOf(event: AgEvent): { readonly thing: string; readonly opens: boolean } | null {
-  const opens = /_START(?:ED)?$/.test(event.type);
-  switch (event.type) {
-    case 'STEP_STARTED':
-    case 'STEP_FINISHED':
-      return { thing: `step ${event.stepName}`, opens };
-    case 'SUBAGENT_STARTED':
-    case 'SUBAGENT_FINISHED':
-    case 'SUBAGENT_ERROR':
-      return { thing: `subagent ${event.subagentRunId}`, opens };
-    case 'TEXT_MESSAGE_START':
-    case 'TEXT_MESSAGE_END':
-      return { thing: `text ${event.messageId}`, opens };
-    case 'TOOL_CALL_START':
-    case 'TOOL_CALL_END':
-      return { thing: `call ${event.toolCallId}`, opens };
-    case 'REASONING_START':
-    case 'REASONING_END':
-      return { thing: `reasoning ${event.messageId}`, opens };
-    case 'REASONING_MESSAGE_START':
-    case 'REASONING_MESSAGE_END':
-      return { thing: `thought ${event.messageId}`, opens };
-    default:
-      return null;
-  }
+  const [, kind = '', edge] = /^(\w+?)_(START|END|FINISHED|ERROR)/.exec(event.type) ?? [];
+  const member = OPENED[kind];
+  if (member === undefined) return null;
+  return { thing: `${kind} ${Reflect.get(event, member)}`, opens: edge === 'START' };
 }

@@ -1,5 +1,5 @@
 import { type InputPart, type RunInput, isRunInput } from '../../agent/options/input-parts.ts';
-import { type JsonObject, isJsonObject } from '../../json/json.ts';
+import { type JsonObject, defined, isJsonObject } from '../../json/json.ts';
 import { type ApprovalReply, askedCall } from '../base/answer-approvals.ts';
 import { resultId } from './ag-ui-fold.ts';
 
@@ -37,23 +37,17 @@ function isMadeUp({ id, toolCallId }: JsonObject, calls: ReadonlySet<string>): b
   return typeof toolCallId === 'string' && id !== resultId(toolCallId) && calls.has(toolCallId);
 }
 
-/** What of an answer cannot be used: without it, the call would run as it was before a person edited it. */
-export function unreadIn(payload: unknown): string | null {
-  const { editedArgs, answer }: JsonObject = isJsonObject(payload) ? payload : {};
-  if (editedArgs != null && !isJsonObject(editedArgs)) return "'editedArgs' must be an object.";
-  return answer != null && typeof answer !== 'string' ? "'answer' must be a text." : null;
-}
-
-/** A person's answer to an interrupt. */
-export function replyToInterrupt({ interruptId, status, payload }: JsonObject): ApprovalReply {
+/** A person's answer to an interrupt, or why it cannot be used: the call would run as it was before a person edited it. */
+export function replyToInterrupt({ interruptId, status, payload }: JsonObject): ApprovalReply | string {
   const id = typeof interruptId === 'string' ? interruptId : '';
   const { approved, reason, editedArgs, answer, always }: JsonObject = isJsonObject(payload) ? payload : {};
-  const args = typeof answer === 'string' ? { answer } : isJsonObject(editedArgs) ? editedArgs : undefined;
+  if (editedArgs != null && !isJsonObject(editedArgs)) return "'editedArgs' must be an object.";
+  if (answer != null && typeof answer !== 'string') return "'answer' must be a text.";
+  const args = typeof answer === 'string' ? { answer } : (editedArgs ?? undefined);
   return {
     id,
     approved: status === 'resolved' && approved === true,
-    ...(typeof reason === 'string' ? { reason } : {}),
-    ...(args === undefined ? {} : { args }),
+    ...defined({ reason: typeof reason === 'string' ? reason : undefined, args }),
     ...(always === true ? { always } : {}),
   };
 }
@@ -66,6 +60,9 @@ export function inputInMessage(message: JsonObject | undefined): RunInput | null
   if (!Array.isArray(content)) return null;
   const parts: InputPart[] = [];
   for (const part of content) {
+    // Claude's servers refuse an empty text.
+    if (isJsonObject(part) && part.type === 'text' && typeof part.text === 'string' && part.text.trim() === '')
+      continue;
     const read = isJsonObject(part) ? partOf(part) : null;
     if (read === null) return null;
     parts.push(read);

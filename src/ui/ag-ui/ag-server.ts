@@ -9,14 +9,23 @@ import { type RunInput, readInput as inputOf } from '../../agent/options/input-p
 import type { RunSummary } from '../../journal/format/tally.ts';
 import { digest } from '../../json/digest.ts';
 import { type JsonObject, isJsonObject } from '../../json/json.ts';
-import { type ServedAgent, refusedReplies, shownUntil, standingOf, writeReplies } from '../base/answer-approvals.ts';
+import { type ServedAgent, shownUntil, takeReplies } from '../base/answer-approvals.ts';
 import { Chat, type ChatOptions, type KnownBy, checkServing } from '../base/chat.ts';
 import { type ClientRun, answeredSoon } from '../base/client-texts.ts';
-import { FROM_START, type SsePosition, jsonOf, positionOf, refusal, sseResponse, unknownId } from '../base/sse.ts';
+import {
+  FROM_START,
+  type SsePosition,
+  jsonOf,
+  positionOf,
+  refusal,
+  sseResponse,
+  unknownId,
+  unrecorded,
+} from '../base/sse.ts';
 import type { AgEvent } from './ag-event.ts';
-import { type AgInput, readAgInput, replyToInterrupt, inputInMessage, unreadIn } from './ag-requests.ts';
+import { type AgInput, readAgInput, replyToInterrupt, inputInMessage } from './ag-requests.ts';
 import { AG_MESSAGE, readAgMessages } from './ag-messages.ts';
-import { agTexts, unrecorded } from './ag-texts.ts';
+import { agTexts } from './ag-texts.ts';
 import type { RunEvent } from '../../machines/events/run-events.ts';
 import { AgUiFold, type AgNames } from './ag-ui-fold.ts';
 
@@ -60,8 +69,7 @@ async function begin(
     return streamOf(input, how, again.runId, positionOf(request));
   }
   if (input.messages.length === 0) return shown(input, last, { ...options, resumed });
-  if (last !== null && last.state !== 'ended' && (await standingOf(options.journal, last.runId))?.isWaiting === true)
-    return failed(input, 'conversation-waiting', WAITING);
+  if (await chat.isWaiting(last)) return failed(input, 'conversation-waiting', WAITING);
   if (said === null)
     return failed(
       input,
@@ -129,14 +137,13 @@ interface Asked {
 }
 
 async function answered(agent: ServedAgent, { chat, last, input, options }: Asked): Promise<Response> {
-  const standing = last === null ? null : await standingOf(options.journal, last.runId);
-  if (last === null || standing === null) return failed(input, 'approval-unknown', 'No call with this id is waiting.');
-  const replies = input.resume.map(replyToInterrupt);
-  const unread = input.resume.flatMap(({ payload }) => unreadIn(payload) ?? [])[0];
+  const read = input.resume.map(replyToInterrupt);
+  const unread = read.find((reply) => typeof reply === 'string');
   if (unread !== undefined) return failed(input, 'bad-request', unread);
-  const refused =
-    refusedReplies(standing, replies, { all: true }) ?? (await writeReplies(agent, options.journal, standing, replies));
-  if (refused !== null) return failed(input, refused.code, refused.message);
+  const replies = read.filter((reply) => typeof reply !== 'string');
+  const { runId = '' } = last ?? {};
+  const taken = await takeReplies(agent, options.journal, { runId, replies, all: true });
+  if ('refused' in taken) return failed(input, taken.refused.code, taken.refused.message);
   const resumed = chat.resume();
   const message = input.messages.at(-1);
   const said = typeof message?.id === 'string' ? inputInMessage(message) : null;
@@ -145,13 +152,12 @@ async function answered(agent: ServedAgent, { chat, last, input, options }: Aske
   if (said !== null && (before === null || !(await chat.hasBegun(before, said)))) {
     const stopped = await resumed;
     if (stopped !== null) return failed(input, stopped.code, stopped.message);
-    if ((await standingOf(options.journal, last.runId))?.isWaiting === true)
-      return failed(input, 'conversation-waiting', WAITING);
+    if (await chat.isWaiting(last)) return failed(input, 'conversation-waiting', WAITING);
     const started = await chat.run(said, named(input), knownBy(chat, input, said));
     return started.ok ? shown(input, await chat.last(), options) : failed(input, started.code, started.message);
   }
-  const after = { line: shownUntil(standing, replies), messages: null };
-  return streamOf(input, { ...options, resumed }, last.runId, after, input.hasMadeUp);
+  const after = { line: shownUntil(taken.standing, replies), messages: null };
+  return streamOf(input, { ...options, resumed }, runId, after, input.hasMadeUp);
 }
 
 /** How a run is sent. */

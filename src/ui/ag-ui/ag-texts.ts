@@ -3,7 +3,7 @@ import type { EventGroup } from '../base/event-groups.ts';
 import type { GroupBatch } from '../base/follow-groups.ts';
 import type { LiveText, RunRefused } from '../base/run-feed.ts';
 import { type RunView, RunViewer, type ClientRun, type RunClient, clientTexts } from '../base/client-texts.ts';
-import { type SsePosition, sseText, sseTextAfter } from '../base/sse.ts';
+import { type SsePosition, sseText, sseTextAfter, unrecorded } from '../base/sse.ts';
 import { AgDocument } from './ag-messages.ts';
 import { type AgEvent, interruptOf } from './ag-event.ts';
 import { AgUiFold, type AgNames } from './ag-ui-fold.ts';
@@ -50,7 +50,7 @@ class AgClient implements RunClient {
   /** The message that is shown while the model replies, and how much of it. */
   #live: { readonly messageId: string; readonly answer: string } | null = null;
   #view: RunView | null = null;
-  #isOver = false;
+  isOver = false;
 
   constructor(runId: string, options: Omit<AgTextsOptions, keyof ClientRun>) {
     const { names, isOld, after, posted, state, isNew = false } = options;
@@ -65,10 +65,6 @@ class AgClient implements RunClient {
     this.#others = posted.filter((message) => !isOurs(message) && isListed(message));
     this.#isNew = isNew;
     this.#hasSome = isNew || posted.some(isOurs);
-  }
-
-  get isOver(): boolean {
-    return this.#isOver;
   }
 
   /** The end for now: what the run waits for, as interrupts. */
@@ -103,7 +99,7 @@ class AgClient implements RunClient {
     if (run.position >= this.#after.line) texts.push(this.#begun());
     if (this.#viewer !== null && this.#hasBegun && !this.#fold.isOver) texts.push(this.#viewed(run.path, this.#viewer));
     if (run.problem !== null) texts.push(unrecorded([{ type: 'RUN_ERROR', message: run.problem }]));
-    this.#isOver = run.isOver || run.problem !== null;
+    this.isOver = run.isOver || run.problem !== null;
     return texts.join('');
   }
 
@@ -163,7 +159,7 @@ class AgClient implements RunClient {
   }
 
   said(text: LiveText): string {
-    const may = this.#hasBegun && this.#fold.isStreamable && !this.#isOver;
+    const may = this.#hasBegun && this.#fold.isStreamable && !this.isOver;
     const { answer } = text;
     if (text.seq !== this.#fold.seq || !may || answer === '') return '';
     const { messageId } = this.#fold;
@@ -196,6 +192,3 @@ class AgClient implements RunClient {
     return delta.length === 0 ? '' : unrecorded([{ type: 'STATE_DELTA', delta }]);
   }
 }
-
-/** Events that are not recorded, as text. */
-export const unrecorded = (data: readonly AgEvent[]): string => sseText({ position: null, data });

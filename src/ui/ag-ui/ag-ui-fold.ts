@@ -217,7 +217,7 @@ export class AgUiFold extends EventFold<AgEvent> {
       return { type: 'SUBAGENT_ERROR', subagentRunId: this.globalId(callId), message: 'The run ended.' };
     });
     const left = [...results, ...said, ...subagents, ...this.#leave()];
-    this.hasEnded = true;
+    this.isOver = true;
     const isCancelled = status === 'cancelled';
     if (status === 'failed')
       return [...left, { type: 'RUN_ERROR', message: error?.message ?? text, code: error?.code ?? reason }];

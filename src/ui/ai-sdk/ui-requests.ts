@@ -82,6 +82,10 @@ function readAnswers(chat: string, message: JsonObject, parts: readonly JsonObje
     return readReply({ ...approval, ...(args === undefined ? {} : { args }) }) ?? [];
   });
   if (replies.length === 0) return wrong('The last message answers no call that waits. Tools run on the server.');
+  // The call would run as it was before a person edited it.
+  const asked = new Set(parts.flatMap(({ approval }) => (isJsonObject(approval) ? [approval.id] : [])));
+  const other = Object.keys(edited).find((id) => !asked.has(id));
+  if (other !== undefined) return wrong(`'edits' names '${other}', which is no approval of the last message.`);
   return { kind: 'answer', chat, replies, at: placeOf(message.metadata), isStreamed: true };
 }
 
@@ -95,7 +99,8 @@ function inputOf(given: readonly JsonObject[]): Pick<UiAsk & { readonly kind: 'r
   const input: InputPart[] = [];
   const parts: JsonObject[] = [];
   for (const { type, text, mediaType, url, filename } of given) {
-    if (type === 'text' && typeof text === 'string') {
+    // A file without words comes with an empty text, which Claude's servers refuse.
+    if (type === 'text' && typeof text === 'string' && text.trim() !== '') {
       input.push({ type: 'text', text });
       parts.push({ chars: text.length });
     }
@@ -110,12 +115,12 @@ function inputOf(given: readonly JsonObject[]): Pick<UiAsk & { readonly kind: 'r
     else input.push({ type: 'file', url, mediaType: kind, filename: own.filename ?? kind });
     parts.push({ chars: named.length, ...own });
     if (!isRunInput(input.slice(-1)))
-      return `The file '${own.filename ?? kind}' of the type '${kind}' is not accepted: it needs an address or data.`;
+      return `The file '${own.filename ?? kind}' of the type '${kind}' is not accepted: it needs a type, and an address or data.`;
   }
   const [only] = input;
-  if (input.length === 1 && only?.type === 'text' && parts[0]?.mediaType === undefined)
-    return only.text.trim() === '' ? BLANK : { input: only.text, parts: null };
-  if (input.every((part) => part.type === 'text' && part.text.trim() === '')) return BLANK;
+  if (only === undefined) return 'The message is empty.';
+  if (input.length === 1 && only.type === 'text' && parts[0]?.mediaType === undefined)
+    return { input: only.text, parts: null };
   return { input, parts: parts.some(({ mediaType }) => mediaType !== undefined) ? parts : null };
 }
 
@@ -123,8 +128,6 @@ function inputOf(given: readonly JsonObject[]): Pick<UiAsk & { readonly kind: 'r
 export function textHead({ filename, mediaType }: { readonly filename?: string; readonly mediaType: string }): string {
   return `${filename ?? mediaType}:\n`;
 }
-
-const BLANK = 'The message is empty.';
 
 /** The text of a file that stands in its address. */
 function textIn(url: string, mediaType: string): string | null {

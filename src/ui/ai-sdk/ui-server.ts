@@ -8,7 +8,7 @@ import type { JsonObject } from '../../json/json.ts';
 import { optionsOf } from '../../json/known-options.ts';
 import type { RunSummary } from '../../journal/format/tally.ts';
 import { checkOwner, ownedHead, conversationId, lastRunOf, newChatId } from '../base/owned-runs.ts';
-import { type ServedAgent, refusedReplies, shownUntil, standingOf, writeReplies } from '../base/answer-approvals.ts';
+import { type ServedAgent, shownUntil, takeReplies } from '../base/answer-approvals.ts';
 import { Chat, type ChatOptions, checkServing } from '../base/chat.ts';
 import { type ClientRun, answeredSoon } from '../base/client-texts.ts';
 import {
@@ -134,7 +134,7 @@ async function begin(chat: Chat, ask: UiAsk & { readonly kind: 'run' }, options:
     return refusal(400, 'bad-request', GIVEN);
   const find = () => (isAgain ? chat.begunBy(named) : chat.last(named));
   if (before !== null && !(isAgain && isOver)) return streamOf(options, before.runId, FROM_START);
-  if (last !== null && last.state !== 'ended' && (await standingOf(options.journal, last.runId))?.isWaiting === true)
+  if (await chat.isWaiting(last))
     return refusal(409, 'conversation-waiting', 'The last run waits for a person. Answer that first, or stop it.');
   const isOf = ({ metadata }: RunSummary): boolean => metadata[MESSAGE] === message;
   const known = message === '' ? null : { id: JSON.stringify(named), find, isOf };
@@ -148,15 +148,13 @@ async function answer(
   { replies, at, isStreamed }: UiAsk & { readonly kind: 'answer' },
   options: ServeOptions,
 ): Promise<Response> {
-  const last = await chat.last();
-  const standing = last === null ? null : await standingOf(options.journal, last.runId);
-  if (last === null || standing === null) return refusal(409, 'approval-unknown', 'No call with this id is waiting.');
-  const refused = refusedReplies(standing, replies) ?? (await writeReplies(agent, options.journal, standing, replies));
-  if (refused !== null) return refusal(409, refused.code, refused.message);
+  const { runId = '' } = (await chat.last()) ?? {};
+  const taken = await takeReplies(agent, options.journal, { runId, replies });
+  if ('refused' in taken) return refusal(409, taken.refused.code, taken.refused.message);
   const resumed = chat.resume();
-  if (!isStreamed) return jsonAnswer({ runId: last.runId });
-  const line = at !== null && at.runId === last.runId ? at.position : shownUntil(standing, replies);
-  return streamOf({ ...options, resumed }, last.runId, { line, messages: null });
+  if (!isStreamed) return jsonAnswer({ runId });
+  const line = at?.runId === runId ? at.position : shownUntil(taken.standing, replies);
+  return streamOf({ ...options, resumed }, runId, { line, messages: null });
 }
 
 async function stop(chat: Chat, reason: string): Promise<Response> {

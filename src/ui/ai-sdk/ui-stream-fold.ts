@@ -224,7 +224,7 @@ export class UiStreamFold extends EventFold<UiChunk> {
     const typed: readonly UiChunk[] =
       output === null ? [] : this.#used([{ type: 'data-signalbox-output', id: `${this.runId}:output`, data: output }]);
     const left = this.#leave();
-    this.hasEnded = true;
+    this.isOver = true;
     const failed: readonly UiChunk[] =
       status === 'failed' ? [{ type: 'error', errorText: error?.message ?? text }] : [];
     const aborted: readonly UiChunk[] =

@@ -2,7 +2,7 @@ import type { EventGroup } from '../base/event-groups.ts';
 import type { GroupBatch } from '../base/follow-groups.ts';
 import { type ClientRun, type RunClient, clientTexts, RunViewer } from '../base/client-texts.ts';
 import type { LiveText, RunRefused } from '../base/run-feed.ts';
-import { type SsePosition, sseText, sseTextAfter } from '../base/sse.ts';
+import { type SsePosition, sseText, sseTextAfter, unrecorded } from '../base/sse.ts';
 import { parsedText } from '../../json/json.ts';
 import { addedTo } from '../../machines/events/run-events.ts';
 import type { UiChunk } from './ui-chunk.ts';
@@ -40,7 +40,7 @@ class UiClient implements RunClient {
   #mayHaveMore: boolean;
   #position = 0;
   #viewed = '';
-  #isOver = false;
+  isOver = false;
   /** What the client has of the step in which it continues. */
   #step: readonly UiChunk[] = [];
 
@@ -48,10 +48,6 @@ class UiClient implements RunClient {
     this.#after = after;
     this.#mayHaveMore = after.line > 0;
     this.#viewer = state ? new RunViewer() : null;
-  }
-
-  get isOver(): boolean {
-    return this.#isOver;
   }
 
   /** The provisional end of a message whose run waits for people. `position` lets the answer continue from here. */
@@ -78,7 +74,7 @@ class UiClient implements RunClient {
     this.#position = run.position;
     if (this.#viewer !== null && isThere && !this.#fold.isOver) texts.push(this.#view(run.path, this.#viewer));
     if (run.problem !== null) texts.push(unrecorded([{ type: 'error', errorText: run.problem }]));
-    this.#isOver = run.isOver || run.problem !== null;
+    this.isOver = run.isOver || run.problem !== null;
     return texts.join('');
   }
 
@@ -124,8 +120,6 @@ class UiClient implements RunClient {
     return unrecorded([{ type: 'data-signalbox-state', transient: true, data }]);
   }
 }
-
-const unrecorded = (data: readonly UiChunk[]): string => sseText({ position: null, data });
 
 /**
  * What one client is shown of a reply while the model writes it. It is not recorded: the group of the reply has all of

@@ -18,7 +18,8 @@ import type { Followed } from '../../journal/run/follow-run.ts';
 import type { AnyResult } from '../../machines/contract/run-result.ts';
 import type { DrivenRun } from '../../journal/run/driven-runs.ts';
 import type { GroupStanding } from './event-groups.ts';
-import { followGroups } from './follow-groups.ts';
+import { argsDigest } from './open-approvals.ts';
+import { standingOf } from './owned-runs.ts';
 
 /** What of an agent is served. Any agent fits, whatever its tools get and its answer is. */
 export interface ServedAgent {
@@ -52,13 +53,6 @@ export interface ApprovalReply {
   readonly always?: boolean;
 }
 
-/** How a run stands now; null where there is none. */
-export async function standingOf(journal: Followed, runId: string): Promise<GroupStanding | null> {
-  for await (const { run, isWhole } of followGroups(journal, runId, { signal: new AbortController().signal }))
-    if (isWhole || run.problem !== null) return run;
-  return null;
-}
-
 /** The call that is asked about under this id. */
 export function askedCall(id: string): string {
   return id.slice(0, id.lastIndexOf(':'));
@@ -71,27 +65,51 @@ export function shownUntil({ waitedAt, position }: GroupStanding, replies: reado
 }
 
 /** Answers that are refused, and why. */
-export interface RefusedReplies {
+interface RefusedReplies {
   readonly code: 'approval-unknown' | 'approval-changed' | 'approval-closed' | 'approvals-missing';
   readonly message: string;
 }
 
-/** Checks answers without writing any: null where all of them fit. `all`: none that is open may be left out. */
-export function refusedReplies(
-  { approvals: open, answered }: GroupStanding,
+/**
+ * Takes answers to the calls of a run: how it stood before, or why none is taken. `all`: none that is open may be left out.
+ * A run that is null has no calls.
+ */
+export async function takeReplies(
+  agent: Pick<ServedAgent, 'approve' | 'reject'>,
+  journal: Followed,
+  {
+    runId,
+    replies,
+    all = false,
+  }: { readonly runId: string; readonly replies: readonly ApprovalReply[]; readonly all?: boolean },
+): Promise<{ readonly standing: GroupStanding } | { readonly refused: RefusedReplies }> {
+  const standing = await standingOf(journal, runId);
+  if (standing === null) return { refused: UNKNOWN };
+  const refused = refusedReplies(standing, replies, all) ?? (await writeReplies(agent, journal, standing, replies));
+  return refused === null ? { standing } : { refused };
+}
+
+const UNKNOWN = { code: 'approval-unknown', message: 'No call with this id is waiting.' } as const;
+
+/** Checks answers without writing any: null where all of them fit. */
+function refusedReplies(
+  { approvals: open, answered, edited }: GroupStanding,
   replies: readonly ApprovalReply[],
-  { all = false }: { readonly all?: boolean } = {},
+  all: boolean,
 ): RefusedReplies | null {
   if (new Set(replies.map(({ id }) => id)).size < replies.length)
     return { code: 'approval-closed', message: 'A call is answered twice in one request.' };
-  for (const { id, approved } of replies) {
+  for (const { id, approved, args } of replies) {
     const end = answered.get(id);
-    if (open.some((one) => one.id === id) || (end !== undefined && (end === true) === approved)) continue;
-    const why = end === true ? 'it was approved before.' : end;
+    // Where it was approved as it was shown, its id has the digest.
+    const given = edited.get(id) ?? (edited.has(id) ? null : id.slice(id.lastIndexOf(':') + 1));
+    const isOther = approved && args !== undefined && given !== null && argsDigest(args) !== given;
+    if (open.some((one) => one.id === id) || (end !== undefined && (end === true) === approved && !isOther)) continue;
+    const why = end === true ? `it was approved before${isOther ? ', with other arguments' : ''}.` : end;
     if (why !== undefined) return { code: 'approval-closed', message: `The call no longer waits: ${why}` };
     if (open.some((one) => askedCall(one.id) === askedCall(id)))
       return { code: 'approval-changed', message: 'The call now waits with other arguments than were shown.' };
-    return { code: 'approval-unknown', message: 'No call with this id is waiting.' };
+    return UNKNOWN;
   }
   const left = open.filter((one) => !replies.some(({ id }) => id === one.id));
   if (!all || left.length === 0) return null;
@@ -99,7 +117,7 @@ export function refusedReplies(
 }
 
 /** Writes answers that fit, one after the other: null, or why one could not be. Those given before are left out. */
-export async function writeReplies(
+async function writeReplies(
   agent: Pick<ServedAgent, 'approve' | 'reject'>,
   journal: Followed,
   { head, approvals: open }: GroupStanding,

@@ -15,7 +15,8 @@ import type { RunSummary } from '../../journal/format/tally.ts';
 import { drivenRun } from '../../journal/run/driven-runs.ts';
 import type { JournalStore } from '../../journal/run/run-journal.ts';
 import type { ServedAgent } from './answer-approvals.ts';
-import { checkOwner, conversationId, lastRunOf, saysSame } from './owned-runs.ts';
+import { sleep } from './follow-groups.ts';
+import { checkOwner, conversationId, lastRunOf, saysSame, standingOf } from './owned-runs.ts';
 import { type RunRefused, begun, recorded, unlessClosed } from './run-feed.ts';
 
 /** What a server of chats is given. */
@@ -43,11 +44,10 @@ export function checkServing(what: string, options: ChatOptions): void {
   checkNames(options, what);
   checkOwner(what, options.owner);
   const { journal, maxRequestBytes }: { readonly [name: string]: unknown } = { ...options };
-  const must = (holds: boolean, name: string, be: string): void => {
-    if (!holds) throw wrongOption(`${what}: option '${name}' must be ${be}.`);
-  };
-  must(typeof Reflect.get(Object(journal), 'open') === 'function', 'journal', "the agent's journal");
-  must(maxRequestBytes === undefined || Number(maxRequestBytes) === maxRequestBytes, 'maxRequestBytes', 'a number');
+  if (typeof Reflect.get(Object(journal), 'open') !== 'function')
+    throw wrongOption(`${what}: option 'journal' must be the agent's journal.`);
+  if (maxRequestBytes !== undefined && Number(maxRequestBytes) !== maxRequestBytes)
+    throw wrongOption(`${what}: option 'maxRequestBytes' must be a number.`);
 }
 
 /** The outcome of a request to begin a run. */
@@ -86,14 +86,12 @@ const beginning = new WeakMap<ServedAgent, Map<string, Promise<ChatStart>>>();
 export class Chat {
   readonly #agent: ServedAgent;
   readonly #options: ChatOptions;
-  readonly #id: string;
-  readonly #chatId: string;
+  readonly #ids: { readonly id: string; readonly chatId: string };
 
   private constructor(agent: ServedAgent, options: ChatOptions, ids: { readonly id: string; readonly chatId: string }) {
     this.#agent = agent;
     this.#options = options;
-    this.#id = ids.id;
-    this.#chatId = ids.chatId;
+    this.#ids = ids;
   }
 
   /** The chat of an id; null where the owner has none of it, and can have none. */
@@ -104,7 +102,7 @@ export class Chat {
 
   /** Its last run, or the last with this metadata; null where there is none. */
   last(metadata: JsonObject = {}): Promise<RunSummary | null> {
-    return lastRunOf(this.#options.journal, this.#chatId, this.#options.owner, metadata);
+    return lastRunOf(this.#options.journal, this.#ids.chatId, this.#options.owner, metadata);
   }
 
   /** The last run with this metadata, unless it has ended without an answer. */
@@ -125,7 +123,7 @@ export class Chat {
     if (known === null) return this.#begun(await this.last(), input, { metadata });
     const all = beginning.get(this.#agent) ?? new Map<string, Promise<ChatStart>>();
     beginning.set(this.#agent, all);
-    const key = JSON.stringify([this.#id, known.id]);
+    const key = JSON.stringify([this.#ids.id, known.id]);
     const start = all.get(key) ?? this.#runOnce(input, metadata, known).finally(() => all.delete(key));
     all.set(key, start);
     return start;
@@ -146,7 +144,7 @@ export class Chat {
       const ms = BUSY_MS[tries];
       if (start.ok || ms === undefined || !/^(?:over|kept|conversation-busy|run-locked)$/.test(start.code))
         return start;
-      await new Promise((resolve) => setTimeout(resolve, ms));
+      await sleep(ms);
     }
   }
 
@@ -161,15 +159,14 @@ export class Chat {
       // One that has ended without an answer is not found.
       const run = now !== null && now.runId !== last?.runId && isOf(now) ? now : await find();
       if (run !== null) return { ok: true, runId: run.runId };
-      await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+      await sleep(LOOK_MS);
     }
     return null;
   }
 
   async #queued({ runId }: RunSummary, input: RunInput, how: QueueOptions): Promise<ChatStart> {
-    const asked = this.#agent.queue(runId, input, how);
     // Its process does not answer, or its journal brings nothing to other processes.
-    const sent = await asked.catch((error: unknown) => busyIn(error));
+    const sent = await this.#agent.queue(runId, input, how).catch(busyIn);
     if ('code' in sent) return sent;
     if (sent.delivered) {
       const until = performance.now() + BEGIN_MS;
@@ -215,9 +212,15 @@ export class Chat {
     return recording != null && canContinue(recording, now);
   }
 
+  /** Whether its last run, which is given, waits for people only. */
+  async isWaiting(last: RunSummary | null): Promise<boolean> {
+    if (last === null || last.state === 'ended') return false;
+    return (await standingOf(this.#options.journal, last.runId))?.isWaiting === true;
+  }
+
   /**
-   * Continues the last run if no process drives it; it then runs by itself. Resolves when it does not go on here any more:
-   * with the reason if it cannot. A run that is being parked at this moment can be resumed a moment later.
+   * Continues the last run if no process drives it. Resolves when it does not go on here any more, with the reason if it
+   * cannot. A run that is being parked at this moment can be resumed a moment later.
    */
   async resume(): Promise<RunRefused | null> {
     return unlessClosed(await this.#resumed());
@@ -237,7 +240,7 @@ export class Chat {
         const { code = 'internal', message = String(error) }: Partial<RunRefused> = Object(error);
         if (!/^(?:agent|conversation)-busy$/.test(code)) return { code, message };
       }
-      await new Promise((resolve) => setTimeout(resolve, ms));
+      await sleep(ms);
     }
     return null;
   }
@@ -248,7 +251,7 @@ export class Chat {
     for (;;) {
       if (isOver) return over;
       if (drivenRun(this.#options.journal, runId) !== null) return null;
-      await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+      await sleep(LOOK_MS);
     }
   }
 
@@ -286,7 +289,7 @@ export class Chat {
 
   get #conversation() {
     const { owner } = this.#options;
-    return this.#agent.conversation(this.#id, owner === undefined ? {} : { owner });
+    return this.#agent.conversation(this.#ids.id, owner === undefined ? {} : { owner });
   }
 }
 

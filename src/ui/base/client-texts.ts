@@ -84,7 +84,12 @@ export async function answeredSoon(
 
 async function* textsOf(answer: Promise<Response>, refused: (body: string) => string): AsyncGenerator<string> {
   let response: Response | 'idle' = 'idle';
-  for (; response === 'idle'; response = await idled(answer)) yield SSE_PING;
+  try {
+    for (; response === 'idle'; response = await idled(answer)) yield SSE_PING;
+  } finally {
+    // A client that has left reads nothing of it.
+    if (response === 'idle') void answer.then(({ body }) => body?.cancel()).catch(() => undefined);
+  }
   if (response.ok) for await (const text of response.body?.pipeThrough(new TextDecoderStream()) ?? []) yield text;
   else yield refused(await response.text());
 }

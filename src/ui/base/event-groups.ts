@@ -5,11 +5,12 @@
  * I2 A group's position is the number of its record's line: what follows it can be asked for by that number alone.
  */
 import { LONG_TIMER_MS } from '../../actors/journal.ts';
-import type { RunRecord } from '../../journal/format/record.ts';
+import { isJsonObject } from '../../json/json.ts';
+import type { RecordLine, RunRecord } from '../../journal/format/record.ts';
 import { RecordingPlayer } from '../../journal/replay/recording-player.ts';
 import type { NumberedLine } from '../../journal/run/follow-run.ts';
 import type { RunEvent } from '../../machines/events/run-events.ts';
-import { type OpenApproval, OpenApprovals, QUESTION_ENDS } from './open-approvals.ts';
+import { type OpenApproval, OpenApprovals, QUESTION_ENDS, argsDigest } from './open-approvals.ts';
 
 /** The events that follow from one record. */
 export interface EventGroup {
@@ -41,6 +42,8 @@ export interface GroupStanding {
   readonly approvals: readonly OpenApproval[];
   /** The ids of those that are open no more: true, or why they were not let run. */
   readonly answered: ReadonlyMap<string, true | string>;
+  /** Of those that were approved with other arguments than were shown, the digests of these; null where they hold a secret. */
+  readonly edited: ReadonlyMap<string, string | null>;
   /** For each question, the last line after which the run waited with it: what follows is new to anyone who was shown that. */
   readonly waitedAt: ReadonlyMap<string, number>;
 }
@@ -52,11 +55,12 @@ export class GroupPlayer {
   readonly #limits = new Set<number>();
   readonly #approvals = new OpenApprovals();
   readonly #answered = new Map<string, true | string>();
+  readonly #edited = new Map<string, string | null>();
   readonly #waitedAt = new Map<string, number>();
   readonly #events: RunEvent[] = [];
-  #head: RunRecord | null = null;
   #isOver = false;
-  #position = 0;
+  head: RunRecord | null = null;
+  position = 0;
 
   constructor() {
     this.#player = new RecordingPlayer({
@@ -69,9 +73,10 @@ export class GroupPlayer {
 
   /** The group of a record; null where nothing follows from it. */
   feed({ number, line }: NumberedLine): EventGroup | null {
-    if (line.t === 'run') this.#head = line;
+    if (line.t === 'run') this.head = line;
     if (line.t === 'end') this.#isOver = true;
-    this.#position = number;
+    this.position = number;
+    if (line.t === 'event') this.#readEdit(line);
     this.#player.feed(line);
     const asked = this.#approvals.list;
     if (asked.length > 0 && this.isWaiting) for (const { id } of asked) this.#waitedAt.set(id, number);
@@ -79,22 +84,21 @@ export class GroupPlayer {
     return events.length === 0 ? null : { position: number, at: this.#player.at, events };
   }
 
+  #readEdit({ event, to }: RecordLine & { readonly t: 'event' }): void {
+    const { type, args } = event;
+    if (type !== 'approval.given' || !isJsonObject(args)) return;
+    const asking = this.#player.open.find(({ id, name }) => name === 'askApproval' && id.startsWith(`${to}/${name}#`));
+    const callId: unknown = Reflect.get(Object(asking?.request), 'callId');
+    const asked = this.#approvals.of(String(callId));
+    const hasSecret = JSON.stringify(args).includes('«secret:');
+    if (asked !== null) this.#edited.set(asked.id, hasSecret ? null : argsDigest(args));
+  }
+
   #take(event: RunEvent): void {
     if (event.type === 'approval.requested' && event.limitMs !== undefined) this.#limits.add(event.limitMs);
     for (const { id } of this.#approvals.take(event)) this.#answered.set(id, endOf(event));
   }
 
-  /** The first record; null before it. */
-  get head(): RunRecord | null {
-    return this.#head;
-  }
-
-  /** The line that was fed last; 0 before the first. */
-  get position(): number {
-    return this.#position;
-  }
-
-  /** Nothing is under way but questions to people, their deadlines, and timers that are long. */
   get isWaiting(): boolean {
     const open = this.#player.open;
     const asks = open.some(({ name }) => name === 'askApproval');
@@ -106,9 +110,9 @@ export class GroupPlayer {
   get standing(): GroupStanding {
     const { head, position, isWaiting } = this;
     const { path, problem } = this.#player;
-    const [answered, waitedAt] = [new Map(this.#answered), new Map(this.#waitedAt)];
+    const [answered, edited, waitedAt] = [new Map(this.#answered), new Map(this.#edited), new Map(this.#waitedAt)];
     const approvals = this.#approvals.list;
-    return { head, position, path, isOver: this.#isOver, isWaiting, problem, approvals, answered, waitedAt };
+    return { head, position, path, isOver: this.#isOver, isWaiting, problem, approvals, answered, edited, waitedAt };
   }
 }
 
@@ -125,24 +129,16 @@ export abstract class EventFold<TMessage> {
   protected runId = '';
   /** The model's text besides its calls, until its turn. */
   protected said = '';
-  protected hasEnded = false;
-  #seq = 0;
-
-  get seq(): number {
-    return this.#seq;
-  }
-
   /** The run has ended. */
-  get isOver(): boolean {
-    return this.hasEnded;
-  }
+  isOver = false;
+  seq = 0;
 
   /** The messages of events that follow from one record. */
   feed(events: Iterable<RunEvent>): readonly TMessage[] {
     const told: TMessage[] = [];
     for (const event of events) {
       if (event.type === 'model.token') continue;
-      this.#seq = event.seq;
+      this.seq = event.seq;
       if (this.said !== '' && !BEFORE_TEXT.has(event.type)) told.push(...this.#speak());
       told.push(...(event.child === undefined ? this.own(event) : this.ofChild(event, event.child)));
       this.approvals.take(event);

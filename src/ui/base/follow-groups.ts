@@ -7,6 +7,7 @@
  * I3 A long run is played in parts: the process has time for others between them, and readers receive each part.
  * I4 Without a reader, nothing is fetched; the replayed part of the latest runs is kept for returning readers.
  */
+import { aborted } from '../../agent/kept-conversation.ts';
 import { type FollowOptions, type Followed, type NumberedLine, followRun } from '../../journal/run/follow-run.ts';
 import { type EventGroup, GroupPlayer, type GroupStanding } from './event-groups.ts';
 
@@ -23,6 +24,9 @@ const KEPT_RUNS = 32;
 
 /** Runs are played for so many milliseconds at a time. */
 export const PART_MS = 10;
+
+/** Resolves after so many milliseconds, when others have had their turn. */
+export const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
 const played = new WeakMap<Followed, Map<string, PlayedRun>>();
 
@@ -168,7 +172,7 @@ class PlayedRun {
       this.#isBehind = index < fresh.length - 1;
       if (!this.#isBehind || performance.now() < until) continue;
       this.#looked();
-      await new Promise((resolve) => setTimeout(resolve));
+      await sleep(0);
       until = performance.now() + PART_MS;
     }
     this.#looked();
@@ -179,11 +183,4 @@ class PlayedRun {
     this.#next = Promise.withResolvers();
     resolve();
   }
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener('abort', () => resolve(), { once: true });
-  });
 }

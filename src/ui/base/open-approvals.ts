@@ -27,6 +27,11 @@ export function globalCallId(runId: string, callId: string): string {
   return `${runId}:${callId}`;
 }
 
+/** By it the arguments are known that a call is shown or approved with. */
+export function argsDigest(args: Json): string {
+  return digest(args).slice(0, 16);
+}
+
 /** What is said of the end of a question. */
 export const QUESTION_ENDS = {
   yes: 'The question was answered.',
@@ -79,7 +84,7 @@ export class OpenApprovals {
   #ask(event: RunEvent & { readonly type: 'approval.requested' }): readonly OpenApproval[] {
     const { callId, tool, args, reason, policy, limitMs, child } = event;
     const before = this.#open.get(callId);
-    const sum = digest(args).slice(0, 16);
+    const sum = argsDigest(args);
     this.#open.set(callId, {
       id: `${globalCallId(this.#runId, callId)}:${sum}`,
       callId,

@@ -12,7 +12,7 @@ import type { JournalStore } from '../../journal/run/run-journal.ts';
 import type { JsonObject } from '../../json/json.ts';
 import { optionsOf, wrongOption } from '../../json/known-options.ts';
 import type { EventGroup, GroupStanding } from './event-groups.ts';
-import { followGroups, PART_MS } from './follow-groups.ts';
+import { followGroups, PART_MS, sleep } from './follow-groups.ts';
 
 /** Ids that only we make, for a run and for a chat (`newChatId`). They cannot be guessed. */
 const OWN_ID = /^(?:[0-9a-v]{10}-[0-9a-v]{10}|chat-[0-9a-v]{26})$/;
@@ -34,9 +34,8 @@ export function conversationId(chatId: string, owner: string | undefined): strin
 
 /** Whether a request of this owner may know of the run with this head. */
 export function isOwnedBy(run: { readonly runId: string; readonly metadata: JsonObject }, owner?: string): boolean {
-  const { conversationOwner, owner: named, conversation } = run.metadata;
-  const recorded = conversationOwner ?? named;
-  if (owner !== undefined) return recorded === owner || (recorded === undefined && conversation === owner);
+  const recorded = run.metadata.conversationOwner ?? run.metadata.owner;
+  if (owner !== undefined) return recorded === owner;
   return recorded === undefined && OWN_ID.test(run.runId);
 }
 
@@ -127,6 +126,11 @@ interface WholeRun {
   readonly run: GroupStanding;
 }
 
+/** How a run stands now; null where there is none. */
+export async function standingOf(journal: Followed, runId: string): Promise<GroupStanding | null> {
+  return (await wholeRun(journal, runId))?.run ?? null;
+}
+
 /** What is recorded of a run; null where there is none. */
 async function wholeRun(journal: Followed, runId: string): Promise<WholeRun | null> {
   const groups: EventGroup[] = [];
@@ -150,7 +154,7 @@ export async function* wholeRuns(
     if (whole !== null) yield whole;
     if (performance.now() < until) continue;
     // Many short runs hold up others as one long run does.
-    await new Promise((resolve) => setTimeout(resolve));
+    await sleep(0);
     until = performance.now() + PART_MS;
   }
 }

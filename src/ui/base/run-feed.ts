@@ -9,7 +9,7 @@
 import { type Followed, followRun } from '../../journal/run/follow-run.ts';
 import { type DrivenRun, drivenRun } from '../../journal/run/driven-runs.ts';
 import type { RunEvent } from '../../machines/events/run-events.ts';
-import { type GroupBatch, followGroups } from './follow-groups.ts';
+import { type GroupBatch, followGroups, sleep } from './follow-groups.ts';
 
 /** The root agent's reply so far. */
 export interface LiveText {
@@ -81,7 +81,7 @@ export async function begun(journal: Followed, runId: string, mayCome: () => boo
     const isLast = !mayCome();
     if ((await journal.read?.(runId)) != null) return true;
     if (isLast) return false;
-    await new Promise((resolve) => setTimeout(resolve, ms));
+    await sleep(ms);
   }
 }
 
@@ -139,14 +139,9 @@ export interface FeedOptions {
 
 /** What is awaited, or `idle` if it takes so long that a client must be sent something meanwhile. */
 export async function idled<T>(awaited: Promise<T>): Promise<T | 'idle'> {
-  const idle = pause(IDLE_MS);
-  return Promise.race([awaited, idle.over]).finally(idle.stop);
-}
-
-function pause(ms: number): { readonly over: Promise<'idle'>; readonly stop: () => void } {
   const { promise, resolve } = Promise.withResolvers<'idle'>();
-  const timer = setTimeout(() => resolve('idle'), ms);
-  return { over: promise, stop: () => clearTimeout(timer) };
+  const timer = setTimeout(resolve, IDLE_MS, 'idle');
+  return Promise.race([awaited, promise]).finally(() => clearTimeout(timer));
 }
 
 /** Resolves when the message of this id is among a run's records; never where it does not come. */

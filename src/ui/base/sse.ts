@@ -27,8 +27,6 @@ export const FROM_START: SsePosition = { line: 0, messages: null };
 /** Text that a client ignores, to keep a connection open. */
 export const SSE_PING = ': \n\n';
 
-const POSITION = /^(\d{1,12})(?:\.(\d{1,6}))?$/;
-
 /** A group as text. Its last message has the position as id, those before it also say which they are: `12.1`, `12.2`, `12`. */
 export function sseText({ position, data }: SseGroup): string {
   const idOf = (index: number): string => {
@@ -38,6 +36,11 @@ export function sseText({ position, data }: SseGroup): string {
   return data
     .map((message, index) => (message === null ? '' : `${idOf(index)}data: ${JSON.stringify(message)}\n\n`))
     .join('');
+}
+
+/** Messages that are not recorded, as text. */
+export function unrecorded(data: readonly object[]): string {
+  return sseText({ position: null, data });
 }
 
 /** What is left of a group for a client that is at `after`, as text; empty where it has it all. */
@@ -56,7 +59,7 @@ export function positionOf(request: Request): SsePosition {
 
 /** Reads an id of a message; null for any other text. */
 export function readPosition(id: string): SsePosition | null {
-  const found = POSITION.exec(id);
+  const found = /^(\d{1,12})(?:\.(\d{1,6}))?$/.exec(id);
   if (found === null) return null;
   return { line: Number(found[1]), messages: found[2] === undefined ? null : Number(found[2]) };
 }
