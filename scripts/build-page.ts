@@ -27,7 +27,7 @@ export async function buildPage(outDir: string): Promise<void> {
   mkdirSync(assets, { recursive: true });
   const machines = await ownLayouts();
   await bundle({
-    output: { dir: assets, entryFileNames: 'main.js', chunkFileNames: '[name].js', minify: true },
+    output: { dir: assets, entryFileNames: 'main.js', chunkFileNames: '[name].js', minify: true, comments: false },
     plugins: [playerFromScript, engineFromScript],
   });
   await bundle({

@@ -46,9 +46,12 @@ function entryFiles(): readonly string[] {
   });
 }
 
-/** Without the bundler's comment that names the file. */
+/** Without the bundler's comment that names the file, and without comments that stand before that of a declaration. */
 function withTabs(text: string): string {
-  return text.replace(/^\/\/ dist\/.*\n/m, '').replaceAll(/^(?: {2})+/gm, (spaces) => '\t'.repeat(spaces.length / 2));
+  return text
+    .replace(/^\/\/ dist\/.*\n/m, '')
+    .replaceAll(/\/\*\*(?:(?!\*\/)[^])*\*\/\s*(?=\/\*\*)/g, '')
+    .replaceAll(/^(?: {2})+/gm, (spaces) => '\t'.repeat(spaces.length / 2));
 }
 
 /** Folders that are empty then go, too. */

@@ -17,10 +17,7 @@ import { packageVersion } from './version.ts';
 export interface InspectorOptions {
   /** Default: a free port. */
   readonly port?: number | undefined;
-  /**
-   * Names by which a proxy or a tunnel makes the page reachable, such as `inspector.example.com`; without a port, at any.
-   * Default: none. The server itself still listens only on 127.0.0.1.
-   */
+  /** Names that a proxy or a tunnel gives the page, such as `inspector.example.com`; one port with `:8080`. Default: none. */
   readonly allowedHosts?: readonly string[] | undefined;
   /** The token that the address must carry. Default: 192 random bits. At least 16 characters. */
   readonly token?: string | undefined;

@@ -263,3 +263,17 @@ function toolsChanged(recorded: RunRecord, now: RunRecord | null): 'tool-edited'
 function toolsIn({ toolset, children = [] }: Pick<RunRecord, 'toolset' | 'children'>): readonly ToolSpec[] {
   return [...toolset.tools, ...children.flatMap(({ setup }) => toolsIn(setup))];
 }
+
+/** Whether the texts differ by nothing but the marks that stand in a recording for secrets, unknown when it is played. */
+export function fitsMarks(recorded: string, now: string): boolean {
+  const [first = '', ...parts] = recorded.split(/«secret:\d+»/);
+  const last = parts.pop();
+  let at = first.length;
+  // Each part where it comes first: a regular expression would try all places of all marks.
+  for (const part of parts) {
+    const found = now.indexOf(part, at + 1);
+    if (found === -1) return false;
+    at = found + part.length;
+  }
+  return last !== undefined && now.startsWith(first) && now.endsWith(last) && at < now.length - last.length;
+}

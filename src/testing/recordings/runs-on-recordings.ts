@@ -7,6 +7,7 @@ import type { RunOptions } from '../../agent/options/run-options.ts';
 import { type AnyRun, type SomeRun, runHandle } from '../../agent/run/run.ts';
 import {
   firstDifference,
+  fitsMarks,
   readableDiff,
   type Divergence,
   ReplayDivergenceError,
@@ -163,20 +164,6 @@ function checkSame(
     cause: what === 'outputSchema' ? 'output-schema-edited' : `${what}-changed`,
   };
   throw new RecordingMissError(path, divergence, calledFrom);
-}
-
-/** Whether the texts differ by nothing but the marks that stand in a recording for secrets, unknown when it is played. */
-function fitsMarks(recorded: string, now: string): boolean {
-  const [first = '', ...parts] = recorded.split(/«secret:\d+»/);
-  const last = parts.pop();
-  let at = first.length;
-  // Each part where it comes first: a regular expression would try all places of all marks.
-  for (const part of parts) {
-    const found = now.indexOf(part, at + 1);
-    if (found === -1) return false;
-    at = found + part.length;
-  }
-  return last !== undefined && now.startsWith(first) && now.endsWith(last) && at < now.length - last.length;
 }
 
 /**

@@ -71,8 +71,8 @@ interface RefusedReplies {
 }
 
 /**
- * Takes answers to the calls of a run: how it stood before, or why none is taken. `all`: none that is open may be left out.
- * A run that is null has no calls.
+ * Takes answers to the calls of a run, which may not exist: how it stood before, or why none is taken. `all`: none that is
+ * open may be left out.
  */
 export async function takeReplies(
   agent: Pick<ServedAgent, 'approve' | 'reject'>,

@@ -59,7 +59,9 @@ export class GroupPlayer {
   readonly #waitedAt = new Map<string, number>();
   readonly #events: RunEvent[] = [];
   #isOver = false;
+  /** The first record; null before it. */
   head: RunRecord | null = null;
+  /** The line that was fed last; 0 before the first. */
   position = 0;
 
   constructor() {
@@ -99,6 +101,7 @@ export class GroupPlayer {
     for (const { id } of this.#approvals.take(event)) this.#answered.set(id, endOf(event));
   }
 
+  /** Nothing is under way but questions to people, their deadlines, and timers that are long. */
   get isWaiting(): boolean {
     const open = this.#player.open;
     const asks = open.some(({ name }) => name === 'askApproval');
