@@ -95,18 +95,22 @@ function readPart(part: unknown, which: string): Part {
   if (type !== 'image' && type !== 'file')
     throw wrong(`must be of type 'text', 'image' or 'file', and is of ${JSON.stringify(type)}`);
   if (type === 'image' && typeof url === 'string') {
-    if (!/^(?:https?:|data:image\/)/.test(url))
-      throw wrong('needs an address that begins with https:, http: or data:image/');
+    if (!isAddress(url, 'data:image/'))
+      throw wrong('needs a valid address that begins with https:, http: or data:image/');
     return { type, url };
   }
   if (typeof mediaType !== 'string' || !(type === 'image' ? IMAGE_TYPE : MEDIA_TYPE).test(mediaType))
     throw wrong(`needs a mediaType, such as '${type === 'image' ? 'image/png' : 'application/pdf'}'`);
   if (type === 'image') return { type, url: dataAddress(data, mediaType, wrong) };
   if (filename !== undefined && typeof filename !== 'string') throw wrong('has a filename that is not text');
-  if (typeof url === 'string' && !/^(?:https?:|data:)/.test(url))
-    throw wrong('needs an address that begins with https:, http: or data:');
+  if (typeof url === 'string' && !isAddress(url, 'data:'))
+    throw wrong('needs a valid address that begins with https:, http: or data:');
   const address = typeof url === 'string' ? url : dataAddress(data, mediaType, wrong);
   return { type, url: address, mediaType, ...(filename === undefined ? {} : { filename }) };
+}
+
+function isAddress(url: string, data: string): boolean {
+  return /^https?:/.test(url) ? URL.canParse(url) : url.startsWith(data);
 }
 
 const MEDIA_TYPE = /^[\w.+-]+\/[\w.+-]+$/;
