@@ -26,6 +26,22 @@ test('an answered question: the answer on standard output, the rest on standard 
   expect(await readFile(join(folder.path, recording), 'utf8')).toContain('"t":"end"');
 });
 
+test("'-' reads the question from standard input, which is otherwise left alone", async () => {
+  await using folder = await temporaryFolder();
+  await using server = await startModelServer(() => ({ content: 'Four.' }));
+  const ask = (question: string, input: string) =>
+    runCli(['run', question, '--base-url', server.baseURL, ...NO_SERVERS], { cwd: folder.path }, input);
+  const lines = 'Sum these up:\n2\n\n2';
+
+  expect(await ask('-', `${lines}\n`)).toMatchObject({ code: 0, stdout: 'Four.\n' });
+  expect(await ask('Minus - or plus?', 'Not this.')).toMatchObject({ code: 0 });
+  const asked = server.requests.map(({ body }) => body.messages?.at(-1)?.content);
+  expect(asked).toEqual([lines, 'Minus - or plus?']);
+  const nothing = await ask('-', ' \n');
+  expect(nothing).toMatchObject({ code: 2, stdout: '' });
+  expect(nothing.stderr).toContain('the question is missing');
+});
+
 test('--json prints the whole result as one object and nothing else', async () => {
   await using folder = await temporaryFolder();
   await using server = await startModelServer([{ toolCalls: [LIST] }, 'Two files.']);
