@@ -54,6 +54,8 @@ export interface RequestAnswer {
   readonly error?: ViewError;
 }
 
+const NOT_OPEN: RequestAnswer = { ok: false, error: { code: 'over', message: 'No such run or call is open.' } };
+
 /** A run of this process. Its `pending` may hold what no event reports, such as a sign-in. */
 export function linkToRun(run: SomeRun): RunLink {
   return {
@@ -71,7 +73,7 @@ export function linkToRun(run: SomeRun): RunLink {
     },
     request: async (request) => {
       const ok = await isTaken(run, request);
-      return ok ? { ok } : { ok, error: { code: 'over', message: 'It is over.' } };
+      return ok ? { ok } : NOT_OPEN;
     },
   };
 }
@@ -133,7 +135,11 @@ export function linkToUrl(
       return undefined;
     },
     request: async (request) =>
-      answerOf(await send({ 'content-type': 'application/json' }, { method: 'POST', body: JSON.stringify(request) })),
+      request.runId === ''
+        ? NOT_OPEN
+        : answerOf(
+            await send({ 'content-type': 'application/json' }, { method: 'POST', body: JSON.stringify(request) }),
+          ),
   };
 }
 

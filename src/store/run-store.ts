@@ -70,9 +70,7 @@ export function runStore(source: string | SomeRun, options: RunStoreOptions = {}
 
   const look = (): unknown => document.visibilityState === 'visible' && follow();
 
-  /** Nothing is sent if there is no run or call to send it to. */
   const ask = async (request: StoreRequest): Promise<boolean> => {
-    if (request.runId === '') return false;
     const { ok, error = null } = await link
       .request(request)
       .catch((reason: unknown): RequestAnswer => ({ ok: false, error: errorOf(reason) }));

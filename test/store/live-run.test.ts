@@ -76,6 +76,21 @@ test('stop ends a run of this process, and its calls are over', async () => {
   expect(await store.steer('Hello?')).toBe(false);
 });
 
+test('a run of this process takes requests before anyone follows its store', async () => {
+  const run = agentOf([call, 'Half a kilo.']).run('Weigh it.');
+  await expect.poll(() => run.pending.length).toBe(1);
+  const store = runStore(run);
+  expect(await store.reject('unknown')).toBe(false);
+  expect(store.getSnapshot().error).toEqual({ code: 'over', message: 'No such run or call is open.' });
+  expect(await store.steer('In kilos.')).toBe(true);
+  expect(store.getSnapshot().error).toBeNull();
+  expect(await store.approve(run.pending[0]?.callId ?? '')).toBe(true);
+  expect((await run).status).toBe('answered');
+  const stopped = agentOf([call]).run('Weigh it.');
+  expect(await runStore(stopped).stop()).toBe(true);
+  expect((await stopped).status).toBe('cancelled');
+});
+
 test('a store knows the names, arguments and results of its agent', () => {
   const agent = agentOf(['Hi.']);
   const store = runStore<typeof agent>('http://localhost/?id=a');
