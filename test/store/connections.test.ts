@@ -107,8 +107,14 @@ test('a page that becomes visible asks for changes, one that is hidden or was le
   await settled();
   let listens = 0;
   const { addEventListener, removeEventListener } = page;
-  page.addEventListener = (...given) => void ((listens += 1), addEventListener.apply(page, given));
-  page.removeEventListener = (...given) => void ((listens -= 1), removeEventListener.apply(page, given));
+  page.addEventListener = (...given) => {
+    listens += 1;
+    addEventListener.apply(page, given);
+  };
+  page.removeEventListener = (...given) => {
+    listens -= 1;
+    removeEventListener.apply(page, given);
+  };
   expect(await turn('visible')).toBe(2);
   store.subscribe(() => undefined)();
   await settled();
@@ -207,4 +213,41 @@ test('a server that is gone for long is asked again after at most 30 times of th
   await vi.advanceTimersByTimeAsync(300 * 60);
   expect(asked).toBeGreaterThanOrEqual(60);
   expect(asked).toBeLessThan(150);
+});
+
+test('a server that cannot answer now is not shown as open, whatever page its proxy sends', async () => {
+  let asked = 0;
+  const fetch = async (): Promise<Response> => {
+    asked += 1;
+    return asked < 3 ? new Response('<h1>Bad gateway</h1>', { status: 502 }) : nothing();
+  };
+  const { until, views } = followed(URL, { fetch, retryMs: 1 });
+  await until(({ connection }) => connection === 'closed');
+  expect(views.map(({ connection }) => connection)).toEqual(['connecting', 'retrying', 'retrying', 'closed']);
+});
+
+test('a connection on which something comes within each minute is kept', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  onTestFinished(() => void vi.useRealTimers());
+  let asked = 0;
+  const one = stream();
+  const fetch = async (): Promise<Response> => {
+    asked += 1;
+    return one.response;
+  };
+  const store = runStore(URL, { fetch });
+  onTestFinished(store.subscribe(() => undefined));
+  for (const runId of ['a', 'b', 'c', 'd', 'e']) {
+    await vi.advanceTimersByTimeAsync(40_000);
+    one.send(runId);
+  }
+  await vi.advanceTimersByTimeAsync(1000);
+  expect([asked, store.getSnapshot().runId, store.getSnapshot().connection]).toEqual([1, 'e', 'open']);
+  one.end();
+});
+
+test('an answer that says yes with the status of an error took no effect', async () => {
+  const store = runStore(URL, { fetch: async () => Response.json({ ok: true }, { status: 500 }) });
+  expect(await store.send('Hello')).toBe(false);
+  expect(store.getSnapshot().error?.code).toBe('request-failed');
 });
