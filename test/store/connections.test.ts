@@ -251,3 +251,19 @@ test('an answer that says yes with the status of an error took no effect', async
   expect(await store.send('Hello')).toBe(false);
   expect(store.getSnapshot().error?.code).toBe('request-failed');
 });
+
+test('a call that is denied without a reason names its run and what was shown, and no reason', async () => {
+  const one = stream();
+  const sent: unknown[] = [];
+  const fetch = async (_url: unknown, { body }: RequestInit = {}): Promise<Response> => {
+    if (typeof body !== 'string') return one.response;
+    sent.push(JSON.parse(body));
+    return Response.json({ ok: true });
+  };
+  const { store, until } = followed(URL, { fetch });
+  one.send('r');
+  one.sendEvent({ type: 'approval.requested', seq: 2, callId: 'c1', tool: 'pay', args: {}, digest: 'd1' });
+  await until(({ status }) => status === 'waiting');
+  expect(await store.reject('c1')).toBe(true);
+  expect(sent).toEqual([{ type: 'reject', runId: 'r', callId: 'c1', digest: 'd1', text: '' }]);
+});
