@@ -71,10 +71,7 @@ export function linkToRun(run: SomeRun): RunLink {
         return errorOf(error);
       }
     },
-    request: async (request) => {
-      const ok = await isTaken(run, request);
-      return ok ? { ok } : NOT_OPEN;
-    },
+    request: async (request) => ((await isTaken(run, request)) ? { ok: true } : NOT_OPEN),
   };
 }
 
@@ -134,12 +131,10 @@ export function linkToUrl(
       }
       return undefined;
     },
-    request: async (request) =>
-      request.runId === ''
-        ? NOT_OPEN
-        : answerOf(
-            await send({ 'content-type': 'application/json' }, { method: 'POST', body: JSON.stringify(request) }),
-          ),
+    request: async (request) => {
+      const init = { method: 'POST', body: JSON.stringify(request) };
+      return request.runId === '' ? NOT_OPEN : answerOf(await send({ 'content-type': 'application/json' }, init));
+    },
   };
 }
 
