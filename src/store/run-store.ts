@@ -75,7 +75,7 @@ export function runStore(source: string | SomeRun, options: RunStoreOptions = {}
       .request(request)
       .catch((reason: unknown): RequestAnswer => ({ ok: false, error: errorOf(reason) }));
     // An error of the run itself stays. What a refused request met, others have done.
-    if (error || (refusal && fold.view.error === refusal)) take([{ error }]);
+    if (error || (refusal && refusal === fold.view.error)) take([{ error }]);
     refusal = error;
     if (ok || error?.code !== lost?.code) follow();
     return ok;
