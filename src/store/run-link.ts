@@ -54,6 +54,8 @@ export interface RequestAnswer {
   readonly error?: ViewError;
 }
 
+const NOT_OPEN: RequestAnswer = { ok: false, error: { code: 'over', message: 'Not open.' } };
+
 /** A run of this process. Its `pending` may hold what no event reports, such as a sign-in. */
 export function linkToRun(run: SomeRun): RunLink {
   return {
@@ -69,10 +71,7 @@ export function linkToRun(run: SomeRun): RunLink {
         return errorOf(error);
       }
     },
-    request: async (request) => {
-      const ok = await isTaken(run, request);
-      return ok ? { ok } : { ok, error: { code: 'over', message: 'It is over.' } };
-    },
+    request: async (request) => ((await isTaken(run, request)) ? { ok: true } : NOT_OPEN),
   };
 }
 
@@ -132,8 +131,10 @@ export function linkToUrl(
       }
       return undefined;
     },
-    request: async (request) =>
-      answerOf(await send({ 'content-type': 'application/json' }, { method: 'POST', body: JSON.stringify(request) })),
+    request: async (request) => {
+      const init = { method: 'POST', body: JSON.stringify(request) };
+      return request.runId === '' ? NOT_OPEN : answerOf(await send({ 'content-type': 'application/json' }, init));
+    },
   };
 }
 

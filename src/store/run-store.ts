@@ -70,14 +70,12 @@ export function runStore(source: string | SomeRun, options: RunStoreOptions = {}
 
   const look = (): unknown => document.visibilityState === 'visible' && follow();
 
-  /** Nothing is sent if there is no run or call to send it to. */
   const ask = async (request: StoreRequest): Promise<boolean> => {
-    if (request.runId === '') return false;
     const { ok, error = null } = await link
       .request(request)
       .catch((reason: unknown): RequestAnswer => ({ ok: false, error: errorOf(reason) }));
     // An error of the run itself stays. What a refused request met, others have done.
-    if (error || fold.view.error === refusal) take([{ error }]);
+    if (error || (refusal && refusal === fold.view.error)) take([{ error }]);
     refusal = error;
     if (ok || error?.code !== lost?.code) follow();
     return ok;

@@ -76,6 +76,37 @@ test('stop ends a run of this process, and its calls are over', async () => {
   expect(await store.steer('Hello?')).toBe(false);
 });
 
+test('a run of this process takes requests before anyone follows its store', async () => {
+  const run = agentOf([call, 'Half a kilo.']).run('Weigh it.');
+  await expect.poll(() => run.pending.length).toBe(1);
+  const store = runStore(run);
+  expect(await store.reject('unknown')).toBe(false);
+  expect(store.getSnapshot().error).toEqual({ code: 'over', message: 'Not open.' });
+  expect(await store.steer('In kilos.')).toBe(true);
+  expect(store.getSnapshot().error).toBeNull();
+  expect(await store.approve(run.pending[0]?.callId ?? '')).toBe(true);
+  expect((await run).status).toBe('answered');
+  const stopped = agentOf([call]).run('Weigh it.');
+  expect(await runStore(stopped).stop()).toBe(true);
+  expect((await stopped).status).toBe('cancelled');
+});
+
+test('a call of a run of this process is rejected, and the model is told why', async () => {
+  const { promise: seen, resolve: see } = Promise.withResolvers<string>();
+  const last: Model['complete'] = async ({ messages }) => {
+    const said = JSON.stringify(messages);
+    if (said.includes('too heavy')) see(said);
+    return said.includes('too heavy') ? { content: 'Then not.' } : { content: '', toolCalls: [weighCall] };
+  };
+  const weighCall = { id: 'c1', name: 'weigh', arguments: { grams: 500 } };
+  const agent = createAgent({ model: { complete: last }, tools: [weigh], confirm: 'wait', silent: true });
+  const { store, until } = followed(runStore(agent.run('Weigh it.')));
+  const { pending } = await until(({ status }) => status === 'waiting');
+  expect(await store.reject(pending[0]?.callId ?? '', 'too heavy')).toBe(true);
+  expect(await seen).toContain('too heavy');
+  expect((await until(isDone)).messages.at(-1)?.text).toBe('Then not.');
+});
+
 test('a store knows the names, arguments and results of its agent', () => {
   const agent = agentOf(['Hi.']);
   const store = runStore<typeof agent>('http://localhost/?id=a');

@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { type RunSnapshot, runStore } from '../../src/store/index.ts';
-import { followed, isDone, onHttp, runsIn, servedChat } from './served-chat.ts';
+import { followed, isDone, onHttp, paid, payCall, runsIn, servedChat } from './served-chat.ts';
 
 const page = (): Response => new Response('<p>Sign in</p>', { headers: { 'content-type': 'text/html' } });
 
@@ -29,17 +29,40 @@ test('a chat in which nothing goes on has no error in a browser either', async (
   expect(views.filter(({ error }) => error !== null)).toEqual([]);
 });
 
-test('nothing is sent where there is no run or call to send it to, and nothing is an error then', async () => {
+test('nothing is sent where there is no run or call to send it to, and the view says so', async () => {
   const asked: unknown[] = [];
   const fetch = async (_url: unknown, { method }: RequestInit = {}): Promise<Response> => {
     asked.push(method);
     return new Response(null, { status: 204 });
   };
-  const store = runStore('http://chat/?id=a', { fetch });
-  const sent = [store.stop(), store.steer('Hello?'), store.approve('call-1'), store.reject('call-1')];
-  expect(await Promise.all(sent)).toEqual([false, false, false, false]);
-  expect(asked).toEqual([]);
-  expect(store.getSnapshot().error).toBeNull();
+  for (const type of ['stop', 'steer', 'approve', 'reject'] as const) {
+    const store = runStore('http://chat/?id=a', { fetch });
+    expect(store.getSnapshot().error).toBeNull();
+    expect(await store[type]('call-1')).toBe(false);
+    expect(store.getSnapshot().error).toEqual({ code: 'over', message: 'Not open.' });
+    expect(await store.send('Hello')).toBe(true);
+    expect(store.getSnapshot().error).toBeNull();
+  }
+  expect(asked).toEqual(['POST', 'POST', 'POST', 'POST']);
+});
+
+test('a tab that stops or answers what another tab began is refused, and shows what that is', async () => {
+  const { url } = await servedChat([payCall(5), 'Paid.']);
+  const tab = followed(`${url}/?id=a`);
+  const other = followed(`${url}/?id=a`);
+  for (const { until } of [tab, other]) await until(({ connection }) => connection === 'closed');
+  await other.store.send('Pay 5.');
+  await other.until(({ status }) => status === 'waiting');
+  expect(await tab.store.stop()).toBe(false);
+  expect(tab.store.getSnapshot().error?.code).toBe('over');
+  const { pending } = await tab.until(({ status }) => status === 'waiting');
+  // A second click on the same button.
+  const clicks = [1, 2].map(() => tab.store.approve(pending[0]?.callId ?? ''));
+  expect(await Promise.all(clicks)).toContain(true);
+  await tab.until(isDone);
+  expect(await tab.store.approve(pending[0]?.callId ?? '')).toBe(false);
+  expect(tab.store.getSnapshot()).toMatchObject({ status: 'answered', error: { code: 'over' } });
+  expect(paid).toEqual([5]);
 });
 
 test('a proxy that asks for a pause is asked again; nothing is an error then', async () => {

@@ -35,6 +35,16 @@ test('a run that goes on in the server is not waited for either: pages connect w
   await run;
 });
 
+test('a store that has shown its run is idle in what a server renders, as the page is that takes it over', async () => {
+  const run = createAgent({ model: scriptedModel(['Hi.']), silent: true }).run('Hello');
+  const store = runStore(run);
+  const leave = store.subscribe(() => undefined);
+  await expect.poll(() => store.getSnapshot().status).toBe('answered');
+  leave();
+  const Chat = () => createElement('p', null, useRun(store).status);
+  expect(renderToString(createElement(Chat))).toBe('<p>idle</p>');
+});
+
 test('a selector of a store gets the types of its agent', () => {
   const agent = createAgent({ model: scriptedModel(['Hi.']), silent: true, tools: [] });
   const store = runStore<typeof agent>('http://chat/?id=a');
