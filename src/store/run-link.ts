@@ -54,7 +54,7 @@ export interface RequestAnswer {
   readonly error?: ViewError;
 }
 
-const NOT_OPEN: RequestAnswer = { ok: false, error: { code: 'over', message: 'Not open.' } };
+const NOT_OPEN: RequestAnswer = { ok: false, error: { code: 'over', message: 'No such run or call is open.' } };
 
 /** A run of this process. Its `pending` may hold what no event reports, such as a sign-in. */
 export function linkToRun(run: SomeRun): RunLink {

@@ -81,7 +81,7 @@ test('a run of this process takes requests before anyone follows its store', asy
   await expect.poll(() => run.pending.length).toBe(1);
   const store = runStore(run);
   expect(await store.reject('unknown')).toBe(false);
-  expect(store.getSnapshot().error).toEqual({ code: 'over', message: 'Not open.' });
+  expect(store.getSnapshot().error).toEqual({ code: 'over', message: 'No such run or call is open.' });
   expect(await store.steer('In kilos.')).toBe(true);
   expect(store.getSnapshot().error).toBeNull();
   expect(await store.approve(run.pending[0]?.callId ?? '')).toBe(true);

@@ -39,7 +39,7 @@ test('nothing is sent where there is no run or call to send it to, and the view 
     const store = runStore('http://chat/?id=a', { fetch });
     expect(store.getSnapshot().error).toBeNull();
     expect(await store[type]('call-1')).toBe(false);
-    expect(store.getSnapshot().error).toEqual({ code: 'over', message: 'Not open.' });
+    expect(store.getSnapshot().error).toEqual({ code: 'over', message: 'No such run or call is open.' });
     expect(await store.send('Hello')).toBe(true);
     expect(store.getSnapshot().error).toBeNull();
   }
