@@ -74,7 +74,7 @@ const checkNames = optionsOf<InspectorOptions>('createInspector', 'docs/inspecto
   page: true,
 });
 
-const A_HOST = /^(?:[a-z\d-]+\.)*[a-z\d-]+(?::\d+)?$/i;
+const A_HOST = /^(?:[\w-]+\.)*[\w-]+(?::\d+)?$/;
 
 /** With more runs at once than this, a page that follows the list opens few of those that begin. */
 const EXPECTED_RUNS = 3;
@@ -175,7 +175,7 @@ function checked(options: InspectorOptions): InspectorOptions {
     throw wrongOption("createInspector: option 'token' must have at least 16 characters.");
   if (port !== undefined && !(Number.isInteger(port) && port >= 0 && port <= 65_535))
     throw wrongOption("createInspector: option 'port' must be a whole number from 0 to 65535.");
-  if (!Array.isArray(allowedHosts) || !allowedHosts.every((name) => A_HOST.test(String(name))))
+  if (!Array.isArray(allowedHosts) || !allowedHosts.every((name) => typeof name === 'string' && A_HOST.test(name)))
     throw wrongOption("createInspector: option 'allowedHosts' must list names such as 'inspector.example.com'.");
   return options;
 }

@@ -1,4 +1,4 @@
-import { writeFile } from 'node:fs/promises';
+import { copyFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { expect, test } from 'vitest';
@@ -12,11 +12,11 @@ const signalbox = pathToFileURL(join(import.meta.dirname, '../../src/index.ts'))
 async function onModule(code: string, command: string) {
   await using folder = await temporaryFolder();
   await writeFile(join(folder.path, 'agent.ts'), `import { createAgent } from '${signalbox}';\n${code}\n`);
-  await writeFile(join(folder.path, 'run.jsonl'), RECORDING);
+  await copyFile(RECORDING, join(folder.path, 'run.jsonl'));
   return await runCliProcess(command.split(' '), { cwd: folder.path });
 }
 
-const RECORDING = '{"t":"run","format":1}\n';
+const RECORDING = join(import.meta.dirname, '../recordings/approval.jsonl');
 const NEVER = 'new Promise(() => {})';
 const WAITS = 'it waits for a promise that never settles.\n';
 

@@ -100,11 +100,18 @@ describe('who may speak with the inspector', () => {
   });
 
   test('by a name of a proxy that was allowed, over TLS or not, and by no name that only looks like it', async () => {
-    const shown = await inspector({ allowedHosts: ['Page.Example.com', 'here.example:8443'] });
+    const shown = await inspector({ allowedHosts: ['Page.Example.com', 'here.example:8443', 'a_b'] });
     const own = `localhost:${shown.port}`;
     const answers = async (headers: NodeJS.Dict<string>): Promise<number> =>
       (await ask(shown, withToken(shown, '/api/stream'), { headers: { host: own, ...headers } })).status;
-    for (const host of ['page.example.com', 'page.example.com:81', 'PAGE.example.com', 'here.example:8443', own]) {
+    for (const host of [
+      'page.example.com',
+      'page.example.com:81',
+      'PAGE.example.com',
+      'here.example:8443',
+      'a_b',
+      own,
+    ]) {
       expect([host, await answers({ host })]).toEqual([host, 200]);
       // A proxy may keep the name that the browser knows to itself.
       expect([host, await answers({ origin: `http://${host}` })]).toEqual([host, 200]);
@@ -209,8 +216,10 @@ describe('who may speak with the inspector', () => {
   test('a token of its own must be long, and a wrong port is refused, both by name', async () => {
     await expect(createInspector({ token: 'short' })).rejects.toThrow(/'token'/);
     await expect(createInspector({ port: -1 })).rejects.toThrow(/'port'/);
-    for (const name of ['https://a.example', 'a.example/', '*.example', '', 'a.example:'])
-      await expect(createInspector({ allowedHosts: [name] })).rejects.toThrow(/'allowedHosts'/);
+    for (const name of ['https://a.example', 'a.example/', '*.example', '', 'a.example:', 5])
+      await expect(
+        Reflect.apply(createInspector, undefined, [{ allowedHosts: ['a_b.example', name] }]),
+      ).rejects.toThrow(/'allowedHosts'/);
     const own = await inspector({ token: 'a token that I chose' });
     expect(new URL(own.url).searchParams.get('token')).toBe('a token that I chose');
     expect((await viewer(own.url).get('/')).status).toBe(200);
