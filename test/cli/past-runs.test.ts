@@ -90,7 +90,8 @@ test('fork goes on from a line with another outcome', async () => {
   const runs = await readdir(join(folder.path, '.signalbox/runs'));
   const outcomes = ['{', '{"ok": false}', '{"ok": false, "error": {"code": "execution"}}'];
   const unusable = outcomes.map((text) => ['--at', '5', '--outcome', text]);
-  for (const wrong of [[], ['--at', 'x'], ['--at', '999'], ...unusable])
+  const blank = ['--at', '1', '--input', ' '];
+  for (const wrong of [[], ['--at', 'x'], ['--at', '999'], blank, ...unusable])
     expect((await runCli(['fork', 'r.jsonl', ...wrong, ...PRACTICE], here)).code).toBe(2);
   expect(await readdir(join(folder.path, '.signalbox/runs'))).toEqual(runs);
 });

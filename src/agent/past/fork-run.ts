@@ -104,6 +104,8 @@ function forkHead(
   } = replayHead(recorded, core, at === undefined ? 'stricter' : 'recorded', redactor);
   const json = toJson(metadata ?? {});
   if (!json.ok || !isJsonObject(json.value)) throw wrongOption("fork: option 'metadata' must be a JSON object.");
+  if (input !== undefined && (typeof input !== 'string' || input.trim() === ''))
+    throw wrongOption("fork: option 'input' must be a text that is not blank.");
   // Another task takes the place of the images and files, too.
   const { content: _content, ...ofText } = rest;
   // Time continues from the cut, so that waits that began before it last as long as they should.

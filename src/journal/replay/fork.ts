@@ -1,6 +1,6 @@
 import type { Outcome } from '../../actors/journal.ts';
 import type { JsonObject } from '../../json/json.ts';
-import { oneOf, optionsOf, wrongOption } from '../../json/known-options.ts';
+import { oneOf, optionsOf } from '../../json/known-options.ts';
 import { checkRunId } from '../format/record.ts';
 import { type Recording, readRecording } from '../format/recording.ts';
 import { checkAgent } from './replay.ts';
@@ -66,11 +66,9 @@ export function fork<TRun>(
 ): TRun {
   checkOptions(options ?? null);
   checkRunId('fork', options.runId);
-  const { then = 'live', missing = 'live', input = 'as recorded' } = options;
+  const { then = 'live', missing = 'live' } = options;
   oneOf("fork: option 'then'", then, ['live', 'recorded']);
   oneOf("fork: option 'missing'", missing, ['live', 'refuse']);
-  if (typeof input !== 'string' || input.trim() === '')
-    throw wrongOption("fork: option 'input' must be a text that is not blank.");
   checkAgent('fork', agent, FORK);
   return agent[FORK](readRecording(recording), options);
 }
