@@ -228,6 +228,23 @@ test('a yes with other arguments than the call was approved with is told that, a
     expect(await ui(same)).toBe(taken);
 });
 
+test('a yes with other arguments to a call of the last of eight nested agents is told that, and the same again is taken', async () => {
+  const journal = memoryJournal();
+  const named = (level: number) => ({ name: `level-${level}`, description: 'Pays bills.' });
+  const twice = { content: '', toolCalls: [payCall('printer'), payCall('baker')] };
+  let agent = payingAgent(journal, [twice, 'Paid.'], named(7));
+  for (let level = 6; level >= 0; level--) {
+    const down = { content: '', toolCalls: [{ name: `level-${level + 1}`, arguments: { task: 'Pay.' } }] };
+    agent = payingAgent(journal, [down, 'Done.'], { ...named(level), tools: [], children: [agent] });
+  }
+  const { runId, ui, own } = await answering(agent, journal);
+  const taken = JSON.stringify({ runId });
+  expect(await ui({ to: 'printer', euros: 10 })).toBe(taken);
+  await vi.waitFor(async () => expect(JSON.stringify(await journal.read?.(runId))).toContain('paid 10'));
+  for (const answer of [ui, own]) expect(await answer({ to: 'printer', euros: 11 })).toContain(OTHER);
+  expect(await ui({ to: 'printer', euros: 10 })).toBe(taken);
+});
+
 test('a yes with other arguments to a call that was approved as it was shown is told that', async () => {
   const journal = memoryJournal();
   const { runId, ui, isOver } = await answering(payingAgent(journal), journal);
