@@ -1,3 +1,4 @@
+import { createServer, request } from 'node:http';
 import { expect, onTestFinished, test } from 'vitest';
 import type { Model } from '../../src/actors/model.ts';
 import { createAgent } from '../../src/agent/create-agent.ts';
@@ -183,6 +184,35 @@ test.skipIf(noChromium)('in however many tabs the page is open, each follows and
     await tab.locator('.answer-text').getByText('Paid.').waitFor();
     await expect.poll(() => tab.getByTestId('status').textContent()).toBe('answered');
   }
+});
+
+test.skipIf(noChromium)('behind a proxy that is allowed, a call is answered and the page loaded again', async () => {
+  const port = await freePort();
+  const shown = await createInspector({ page: await builtPage(), allowedHosts: [`localhost:${port}`] });
+  // As nginx does by itself, it keeps from us by which name it was reached.
+  const proxy = createServer((asked, answer) => {
+    const { method, url: path, headers } = asked;
+    const own = { ...headers, host: `127.0.0.1:${shown.port}` };
+    const sent = request({ host: '127.0.0.1', port: shown.port, method, path, headers: own }, (got) => {
+      answer.writeHead(got.statusCode ?? 0, got.headers);
+      got.pipe(answer);
+    });
+    sent.on('error', () => answer.destroy());
+    answer.on('close', () => sent.destroy());
+    asked.pipe(sent);
+  }).listen(port, '127.0.0.1');
+  onTestFinished(async () => {
+    proxy.closeAllConnections();
+    proxy.close();
+    await shown.close();
+  });
+  const { page, problems } = await open({ url: `http://localhost:${port}/${new URL(shown.url).search}` });
+  const run = payer(shown).run('Pay Ann.');
+  await page.getByRole('button', { name: 'Approve', exact: true }).click();
+  expect((await run).result).toBe('Paid.');
+  await page.reload();
+  await page.locator('.answer-text').getByText('Paid.').waitFor();
+  expect(problems).toEqual([]);
 });
 
 test.skipIf(noChromium)('a tab without the token says that it has none', async () => {

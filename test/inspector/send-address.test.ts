@@ -96,6 +96,10 @@ describe('the address that apps send to', () => {
     expect(await shake(shown, path, { origin: 'http://localhost:5173', 'sec-fetch-site': 'same-site' })).toBe(101);
     for (const host of ['evil.example', `evil.example:${shown.port}`, `127.0.0.1.evil.example:${shown.port}`])
       expect([host, await shake(shown, path, { host })]).toEqual([host, 403]);
+    const proxied = await inspector({ allowedHosts: ['page.example'] });
+    const there = pathOf(proxied.statelyUrl);
+    expect(await shake(proxied, there, { host: 'page.example', origin: 'https://shop.example' })).toBe(101);
+    expect(await shake(proxied, there, { host: 'shop.example' })).toBe(403);
   });
 
   test('opens nothing else: what is shown cannot be seen or steered with it', async () => {
