@@ -149,9 +149,9 @@ test.skipIf(noChromium)(
     const { promise: allowed, resolve: answer } = Promise.withResolvers<void>();
     const script = scriptedModel([calls(['pay', { to: 'Ann' }]), 'Paid.']);
     const run = payer(inspector(), {
-      complete: async (request, io) => {
-        if (request.messages.some(({ role }) => role === 'tool')) await allowed;
-        return script.complete(request, io);
+      complete: async (asked, io) => {
+        if (asked.messages.some(({ role }) => role === 'tool')) await allowed;
+        return script.complete(asked, io);
       },
     }).run('Pay her, twice');
     const tabs = [await open(), await open()].map(({ page }) => page);
