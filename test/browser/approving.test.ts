@@ -50,6 +50,24 @@ test.skipIf(noChromium)('all arguments of a call that waits are in sight, howeve
   expect(problems).toEqual([]);
 });
 
+test.skipIf(noChromium)('a fact of the run for which the bar has no room is left out, and none is cut', async () => {
+  const run = waiting({ amount: 1 });
+  const { page } = await open({ width: 1440 });
+  await page.getByRole('button', { name: 'Approve', exact: true }).waitFor();
+  const seen = () =>
+    page.locator('.facts').evaluate((bar) => {
+      const { right, bottom } = bar.getBoundingClientRect();
+      const facts = Array.from(bar.children, (fact) => fact.getBoundingClientRect());
+      return facts.filter(({ top }) => top < bottom).map((fact) => fact.right <= right + 1);
+    });
+  expect((await seen()).length).toBeGreaterThan(2);
+  for (const width of [1024, 940, 860]) {
+    await page.setViewportSize({ width, height: 800 });
+    expect(await seen(), String(width)).not.toContain(false);
+  }
+  await run.cancel();
+});
+
 test.skipIf(noChromium)(
   'a text of several lines does not pass for more arguments, nor a text for a number',
   async () => {

@@ -232,7 +232,7 @@ function drawAxis(
     pen.fillStyle = colours.line;
     pen.fillRect(Math.round(x(at)), TOP, 1, size.height - TOP - STRIP - AXIS + 4);
     pen.fillStyle = colours.dim;
-    pen.fillText(ms, x(at) + 3, y);
+    pen.fillText(ms, Math.min(x(at) + 3, size.width - pen.measureText(ms).width - 2), y);
   }
 }
 
