@@ -178,3 +178,19 @@ test('a conversation is held in a store of a class, and a run of it migrated', a
   expect(await resumed).toMatchObject({ status: 'answered', result: 'Done.' });
   expect((await journal.read(run.runId))?.lines.at(-1)).toMatchObject({ t: 'end' });
 });
+
+test.each([
+  ['a promise of one', (opened: RunJournal) => Promise.resolve(opened), 'a promise'],
+  ['a promise that is rejected', () => Promise.reject(new Error('no database')), 'a promise'],
+  ['nothing', () => undefined, 'none'],
+])('a store whose open gives %s is told to the run', async (_what, given, said) => {
+  const inner = memoryJournal();
+  const open = (head: RunHead) => given(inner.open(head)) as unknown as RunJournal;
+  const model = scriptedModel(['Hi.']);
+  const result = await createAgent({ model, journal: { open }, silent: true }).run('Hello');
+  expect(result).toMatchObject({ status: 'failed', reason: 'thrown', error: { code: 'wrong-option' } });
+  expect(result.error?.message).toContain(
+    "The journal's open() must return the journal of a run at once, and has returned " + said,
+  );
+  expect(model.requests).toEqual([]);
+});

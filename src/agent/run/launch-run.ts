@@ -5,8 +5,10 @@ import { writtenOutcome } from '../../journal/format/cut-recording.ts';
 import type { RunRecord } from '../../journal/format/record.ts';
 import { readRecording } from '../../journal/format/recording.ts';
 import { noteDriven } from '../../journal/run/driven-runs.ts';
+import type { RunJournal } from '../../journal/run/run-journal.ts';
 import type { AnyResult } from '../../machines/contract/run-result.ts';
-import { isJsonObject } from '../../json/json.ts';
+import { isJsonObject, memberOf } from '../../json/json.ts';
+import { wrongOption } from '../../json/known-options.ts';
 import type { AgentCore } from '../core/agent-core.ts';
 import { KeptSecrets } from '../core/redaction.ts';
 import { isTerminal } from '../options/agent-settings.ts';
@@ -106,7 +108,7 @@ class LaunchedRun implements RunPlan {
     this.#head = start.head;
     redaction.remember(start.head, redactor);
     const journal: typeof start.journal = (...machine) => {
-      const opened = start.journal(...machine);
+      const opened = journalAtOnce(start.journal(...machine));
       if (this.run.resumable === true) this.#refuseRequests = serveRequests(store, this.started);
       this.#forgetRun = noteDriven(store, this.started.run);
       return kept === null ? opened : kept.atFirstWork(opened);
@@ -264,4 +266,14 @@ async function writeTrace(
   } catch (error) {
     process.emitWarning(`The trace of run ${runId} could not be written to ${path}: ${describeThrown(error).message}`);
   }
+}
+
+/** What a store of the user's own has opened, which may be anything. */
+function journalAtOnce(opened: RunJournal): RunJournal {
+  if (typeof memberOf(opened, 'next') === 'function') return opened;
+  const isPromise = opened instanceof Promise;
+  if (isPromise) opened.catch(nothing);
+  throw wrongOption(
+    `The journal's open() must return the journal of a run at once, and has returned ${isPromise ? 'a promise' : 'none'}. What takes time belongs in append().`,
+  );
 }
