@@ -22,6 +22,7 @@ export function redactedEvent<T extends { readonly type: string }>(event: T, red
 }
 
 const MARK = /«secret:(\d+)»/g;
+const ANY_MARK = /(«(?:secret:\d+|hidden)»)/;
 
 /** What looks like a key, of any issuer. Each begins with letters that ordinary text rarely has; a token, with none that begin another. */
 const LOOKS_LIKE_A_KEY =
@@ -46,6 +47,21 @@ const SHORTEST_KEY = 15;
 const SHORTEST = 6;
 /** A text that a person typed as a secret is rarely ordinary, and nothing is lost where it is. */
 const SHORTEST_HIDDEN = 4;
+
+/**
+ * What our own data is made of. A value such as `enabled` of a variable that is named like a secret is one of these: hiding it
+ * would hide what a tool may do or a schema requires.
+ */
+const OWN_WORDS =
+  'additionalProperties alwaysAllowed always-allow allow-once annotations approvalMs approved arguments atomic attempts backoff ' +
+  'besideTools boolean budget callId checkedByCode checkMs children code composePrompt confirm content data decision default ' +
+  'description deserializationError enabled escalation exclusiveMinimum exclusiveMaximum escalate executionError finishReason fixMs ' +
+  'format history idempotent identity images inputSchema instruction integer invalidArgs issues items kind longHistory ' +
+  'maxArgumentBytes maxAttempts maxItems maxLength maxProperties maxResultBytes maxSteps maximum message mimeType minItems ' +
+  'minLength minimum multipleOf name needsApproval native null number object options origin output parallelToolCalls partial ' +
+  'pattern plans policy polling properties reasoning recovery required responseMs result sanitize schema servers settings severity ' +
+  'skills steps streaming string substitute success suggestion textCalls texts timeoutMs toolCalls toolset totalMs uniqueItems ' +
+  'unknownTool unknown-outcome usage value verdict warnings';
 
 /** JSON and URLs write it as it is; most keys are such. */
 const ONE_SPELLING = /^[\w.~-]*$/;
@@ -181,22 +197,38 @@ export class OwnRedactor implements Redactor {
 
   #redactText(text: string, given: readonly string[], lost: readonly string[]): string {
     let redacted = text;
-    for (const secret of lost) if (redacted.includes(secret)) redacted = redacted.replaceAll(secret, HIDDEN);
-    for (const secret of given)
-      if (redacted.includes(secret)) redacted = redacted.replaceAll(secret, this.#markOf(secret));
+    for (const secret of lost) redacted = outsideOfMarks(redacted, secret, () => HIDDEN);
+    for (const secret of given) redacted = outsideOfMarks(redacted, secret, () => this.#markOf(secret));
     return mayHoldKey(redacted) ? redacted.replace(LOOKS_LIKE_A_KEY, (key) => this.#markOf(key)) : redacted;
   }
+}
+
+/** `secret` is a password that many have, and so is a part of each mark, which must stay whole. */
+function outsideOfMarks(text: string, secret: string, mark: () => string): string {
+  if (!text.includes(secret)) return text;
+  const parts = text.split(ANY_MARK);
+  return parts
+    .map((part, at) => (at % 2 === 0 && part.includes(secret) ? part.replaceAll(secret, mark) : part))
+    .join('');
 }
 
 function longestFirst(texts: readonly string[]): readonly string[] {
   return texts.length < 2 ? texts : texts.toSorted((a, b) => b.length - a.length);
 }
 
-/** A text as it is, with its accents as parts of letters or beside them, and each as it is written in JSON and in URLs. */
+/**
+ * A text as it is, with its accents as parts of letters or beside them, and each as it is written in JSON, also where that is
+ * ASCII alone, as Python's, and in URLs: in a part of one, in a whole one, in a query.
+ */
 function spellings(text: string): readonly string[] {
-  if (text.length < SHORTEST_HIDDEN) return [];
+  if (text.length < SHORTEST_HIDDEN || OWN_WORDS.includes(text)) return [];
   if (ONE_SPELLING.test(text)) return [text];
-  const written = (form: string) => [form, JSON.stringify(form).slice(1, -1), encodeURIComponent(form.toWellFormed())];
+  const written = (form: string): readonly string[] => {
+    const [json, whole] = [JSON.stringify(form).slice(1, -1), form.toWellFormed()];
+    const ascii = json.replace(/[^ -~]/g, (sign) => `\\u${sign.charCodeAt(0).toString(16).padStart(4, '0')}`);
+    const query = String(new URLSearchParams({ '': whole })).slice(1);
+    return [form, json, ascii, encodeURIComponent(whole), encodeURI(whole), query];
+  };
   return [...new Set([text, text.normalize('NFC'), text.normalize('NFD')].flatMap(written))];
 }
 
