@@ -55,7 +55,7 @@ function readOrNull(path: string): Permissions | null {
 
 function readText(path: string): string | null {
   try {
-    return readFileSync(path, 'utf8');
+    return readFileSync(path, 'utf8').replace(/^\ufeff/, '');
   } catch (cause) {
     if (['ENOENT', 'ENOTDIR'].includes(systemCode(cause))) return null;
     const message = `The permission file ${path} cannot be read (${reason(cause)}). Until it can, every tool that needs confirmation is asked about.`;

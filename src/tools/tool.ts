@@ -2,6 +2,7 @@ import { POLICIES, type Effects, type Policy } from './spec.ts';
 import type { Issue } from '../json/errors.ts';
 import type { Json, JsonObject, JsonSchema } from '../json/json.ts';
 import { named, optionsOf, wrongOption } from '../json/known-options.ts';
+import { describeThrown } from '../json/to-json.ts';
 import { checkOnError } from '../recovery/plan-data.ts';
 import type { OnError } from '../recovery/steps.ts';
 import { readToolSchema, standardIssues } from './schema.ts';
@@ -249,8 +250,7 @@ export function checkedBy(parts: OwnParts, check: StandardCheck | null = null): 
         const made = validateArgs === undefined ? undefined : await validateArgs(used as never, context);
         if (made !== undefined) used = made as Json;
       } catch (thrown) {
-        const message = thrown instanceof Error ? thrown.message : String(thrown);
-        return { ok: false, issues: [{ path: '', message }], own: true };
+        return { ok: false, issues: [{ path: '', message: describeThrown(thrown).message }], own: true };
       }
       if (needsApproval === undefined) return { ok: true, args: used };
       const needs = await needsApproval(used as never, context);

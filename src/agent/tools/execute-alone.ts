@@ -61,19 +61,24 @@ export async function executeAlone(call: AloneCall): Promise<ToolResult> {
       caller: { ...NO_CALLER, recovery: registry.recovery() },
     },
   });
+  const { signal } = call.io;
   const outcome = await new Promise<CallOutcome | { readonly failed: string } | null>((resolve) => {
-    actor.subscribe({
-      next: (snapshot) => {
-        if (snapshot.status === 'done') resolve(snapshot.output);
-      },
-      error: (thrown) => resolve({ failed: describeThrown(thrown).message }),
-    });
+    const end: typeof resolve = (value) => {
+      signal?.removeEventListener('abort', stop);
+      resolve(value);
+    };
     const stop = (): void => {
       actor.stop();
-      resolve(null);
+      end(null);
     };
-    if (call.io.signal?.aborted === true) return stop();
-    call.io.signal?.addEventListener('abort', stop, { once: true });
+    actor.subscribe({
+      next: (snapshot) => {
+        if (snapshot.status === 'done') end(snapshot.output);
+      },
+      error: (thrown) => end({ failed: describeThrown(thrown).message }),
+    });
+    if (signal?.aborted === true) return stop();
+    signal?.addEventListener('abort', stop);
     actor.start();
   });
   if (outcome === null) return { status: 'error', error: `Tool '${name}' was cancelled` };

@@ -256,6 +256,13 @@ describe('a file that is not as it should be', () => {
     expect(warnings).toHaveLength(1);
   });
 
+  test('a file that an editor of Windows has saved is one, and stays', () => {
+    const { open, write, folder } = permissionFolder();
+    write(`\ufeff{\r\n"version": 1, "agents": { "mine": ["t"] } }\r\n`);
+    expect(open({ agent: 'mine' }).isAlwaysAllowed('t')).toBe(true);
+    expect(readdirSync(folder)).toHaveLength(1);
+  });
+
   test('without a listener the report is a warning of the process', () => {
     const { path, write } = permissionFolder();
     const emitted = vi.spyOn(process, 'emitWarning').mockImplementation(() => undefined);
