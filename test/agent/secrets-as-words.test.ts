@@ -24,7 +24,7 @@ test.each([
 });
 
 test.each(['secret', 'secret:1', 'hidden'])('marks stay whole where a secret is called %s', async (secret) => {
-  const use = fakeTool('use', [{ as: `${NAMED} with ${secret}` }, 'used']);
+  const use = fakeTool('use', [{ as: `${NAMED} with ${secret}, «hidden»` }, 'used']);
   const model = scriptedModel([
     calls(['use', { one: `«secret:1» and ${secret}` }]),
     ({ messages }) => calls(['use', { seen: String(messages.at(-1)?.content) }]),

@@ -21,6 +21,26 @@ test('what was always allowed is still allowed after a restart', () => {
   expect(later.list()).toEqual(['get_weather']);
 });
 
+test('a tool of a server is taken back by either of its names, and with a server only there', () => {
+  const { open } = permissionFolder();
+  const store = open({ agent: 'mine' });
+  const elsewhere = { ...SERVER_TOOL, server: 'y', serverId: '2', name: 'y_t' };
+  const left = (name: string, server?: string) => {
+    for (const one of [SERVER_TOOL, elsewhere]) store.add(one.name, one);
+    expect(store.remove(name, server)).toBe(true);
+    return store.listServerTools().map((one) => one.name);
+  };
+  expect([left('x_t'), left('t', 'y'), left('t')]).toEqual([['y_t'], ['x_t'], []]);
+});
+
+test('an agent that asks for its store again gets the same, which warns once', () => {
+  const { path, warnings, open } = permissionFolder();
+  mkdirSync(path, { recursive: true });
+  const store = open();
+  for (let times = 0; times < 3; times += 1) store.forAgent('mine').isAlwaysAllowed('t');
+  expect(warnings).toHaveLength(1);
+});
+
 test('a store that nobody wrote to allows nothing, and makes no file', () => {
   const { folder, open } = permissionFolder();
   expect([open().list(), open().isAlwaysAllowed('x'), open().remove('x')]).toEqual([[], false, false]);
