@@ -70,20 +70,9 @@ const ONE_SPELLING = /^[\w.~-]*$/;
 export const HIDDEN = '«hidden»';
 
 /**
- * A redactor that knows these secrets and learns what looks like a key. `known` is called each time: a model may get its
+ * A redactor that knows these secrets, and learns what looks like a key. `known` is called each time: a model may get its
  * key late. `kept` are the marks of a resumed run. What is `hidden` is not even restored: nothing restores {@link HIDDEN}.
- */
-export function createRedactor(
-  known: () => readonly string[],
-  kept: Readonly<Record<string, string>> = {},
-  hidden: () => readonly string[] = () => [],
-): OwnRedactor {
-  return new OwnRedactor(known, kept, hidden);
-}
-
-/**
- * A redactor whose secrets can be kept elsewhere, so that a run can be resumed in another process. Each agent has one
- * for its whole lifetime; what is needed only once there is a secret is created then.
+ * What is needed only once there is a secret is created then.
  */
 export class OwnRedactor implements Redactor {
   readonly #known: () => readonly string[];
@@ -93,7 +82,11 @@ export class OwnRedactor implements Redactor {
   #listeners: Set<(mark: string, secret: string) => void> | undefined;
   #last = 0;
 
-  constructor(known: () => readonly string[], kept: Readonly<Record<string, string>>, hidden: () => readonly string[]) {
+  constructor(
+    known: () => readonly string[] = () => [],
+    kept: Readonly<Record<string, string>> = {},
+    hidden: () => readonly string[] = () => [],
+  ) {
     this.#known = known;
     this.#hidden = hidden;
     for (const [mark, secret] of Object.entries(kept)) for (const number of marksIn(mark)) this.#give(secret, number);
@@ -253,7 +246,7 @@ export const MARKS_ONLY: Redactor = {
   lostMark: (value) => NO_SECRETS.lostMark(value),
 };
 
-const NO_SECRETS = createRedactor(() => []);
+const NO_SECRETS = new OwnRedactor();
 
 /** The value with every text in it mapped, keys included; the very same value where nothing changed. */
 function mapTexts<T>(value: T, map: (text: string) => string): T {

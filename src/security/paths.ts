@@ -1,5 +1,5 @@
 import { lstatSync, readlinkSync, realpathSync, statSync } from 'node:fs';
-import { delimiter, posix, win32 } from 'node:path';
+import { type PlatformPath, delimiter, posix, win32 } from 'node:path';
 import { homeFolder, systemCode } from './folders.ts';
 
 /**
@@ -43,20 +43,10 @@ export type Found =
   | { readonly kind: 'plain' }
   | { readonly kind: 'link'; readonly target: string };
 
-/** The part of `node:path` that is used; not every user has its types. */
-interface PathRules {
-  resolve(...paths: string[]): string;
-  join(...paths: string[]): string;
-  dirname(path: string): string;
-  normalize(path: string): string;
-  parse(path: string): { readonly root: string };
-  readonly sep: string;
-}
-
 /** The file system as the check sees it, so that the rules of every platform can be tested on any. Each function may throw. */
 export interface PathWorld {
   readonly platform: 'posix' | 'win32';
-  readonly path: PathRules;
+  readonly path: PlatformPath;
   readonly cwd: () => string;
   /** The user's home folder, `null` where there is none. */
   readonly home: () => string | null;
