@@ -75,3 +75,28 @@ test.each([
   };
   expect(await told({ USE_AUTH: word })).toEqual(await told({ USE_AUTH: '' }));
 });
+
+test.each([
+  `sk-${'aB3'.repeat(7)}`,
+  `sk_live_${'aB3'.repeat(6)}`,
+  `ghs_${'aB3'.repeat(10)}`,
+  `github_pat_${'aB_'.repeat(8)}`,
+  `glpat-${'aB3'.repeat(7)}`,
+  'xoxb-1234567890',
+  'AKIAIOSFODNN7EXAMPLE',
+  `AIza${'aB3-_'.repeat(7)}`,
+  `hf_${'aB3'.repeat(10)}`,
+  `npm_${'aB3'.repeat(12)}`,
+])('%s looks like a key, and what is a sign shorter does not', async (key) => {
+  const shorter = key.slice(0, key.startsWith('AKIA') || key.startsWith('AIza') || key.startsWith('npm') ? -1 : 12);
+  const look = fakeTool('look', [key, { [key]: shorter }, new Error(`with ${key}.`)]);
+  const model = scriptedModel([calls(['look']), calls(['look']), calls(['look']), `It is ${key}.`]);
+  const agent = createAgent({ model, tools: [look], silent: true });
+  const run = agent.run('Look');
+  expect((await run).result).toBe(`It is ${key}.`);
+  expect(run.recording()).not.toContain(key);
+  expect(run.recording()).toContain(`"${shorter}"`);
+  expect(model.requests.at(-1)?.messages.map(({ content }) => content)).toContain(
+    '{"status":"success","data":"«secret:1»"}',
+  );
+});
