@@ -62,11 +62,17 @@ const MAX_CHARS = { posix: 4096, win32: 32_767 } as const;
 const MAX_LINKS = 40;
 
 /** Whether `requested` leads to `base` or into it. False for whatever cannot be decided; never throws. */
-export function leadsInside(world: PathWorld, base: unknown, requested: unknown): boolean {
-  if (!isPathText(world, base) || !isPathText(world, requested)) return false;
+export function leadsInside(world: PathWorld, baseText: unknown, requested: unknown): boolean {
+  if (!isPathText(world, baseText) || !isPathText(world, requested)) return false;
   if (world.platform === 'win32' && !isPlainWindowsPath(requested)) return false;
   try {
-    return leadsInsideUnsafely(world, base, requested);
+    const base = world.path.resolve(world.cwd(), expandHome(world, baseText));
+    if (!world.isFolder(base)) return false;
+    const room: Room = { base, root: world.canonical(base) };
+    return readingsOf(world, requested).every((reading) => {
+      const target = expandHome(world, reading);
+      return [world.path.resolve(base, target), target].every((path) => isInside(world, room, walk(world, room, path)));
+    });
   } catch {
     return false;
   }
@@ -80,16 +86,6 @@ function isPathText(world: PathWorld, text: unknown): text is string {
     !text.includes('\0') &&
     text.isWellFormed()
   );
-}
-
-function leadsInsideUnsafely(world: PathWorld, baseText: string, requested: string): boolean {
-  const base = world.path.resolve(world.cwd(), expandHome(world, baseText));
-  if (!world.isFolder(base)) return false;
-  const room: Room = { base, root: world.canonical(base) };
-  return readingsOf(world, requested).every((reading) => {
-    const target = expandHome(world, reading);
-    return [world.path.resolve(base, target), target].every((path) => isInside(world, room, walk(world, room, path)));
-  });
 }
 
 interface Room {
@@ -154,11 +150,7 @@ function walk(world: PathWorld, room: Room, path: string): string {
   return existing;
 }
 
-function takeApart(
-  world: PathWorld,
-  room: Room,
-  path: string,
-): { readonly root: string | null; readonly names: readonly string[] } {
+function takeApart(world: PathWorld, room: Room, path: string) {
   const { root } = world.path.parse(path);
   if (root !== '' && !isKnownRoot(world, room, root)) throw new Error('This is another drive or another machine.');
   const names = path.slice(root.length).split(separators(world));
