@@ -5,8 +5,13 @@ import { pause, systemCode } from './folders.ts';
 
 /** Makes a file that must not be there yet; false when it is. Only its owner can read it. */
 function createFirst(path: string, content: string): boolean {
-  const file = openFirst(path);
-  if (file === null) return false;
+  let file: number;
+  try {
+    file = openSync(path, 'wx', 0o600);
+  } catch (error) {
+    if (isTaken(systemCode(error))) return false;
+    throw error;
+  }
   try {
     writeFileSync(file, content);
     return true;
@@ -47,15 +52,6 @@ export function removeIfPossible(path: string): void {
     rmSync(path, { force: true });
   } catch {
     // It stays.
-  }
-}
-
-function openFirst(path: string): number | null {
-  try {
-    return openSync(path, 'wx', 0o600);
-  } catch (error) {
-    if (isTaken(systemCode(error))) return null;
-    throw error;
   }
 }
 

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { isJsonObject, parsedText } from '../json/json.ts';
-import type { ServerTool, ShownTool } from '../tools/server-tool.ts';
+import type { ServerTool } from '../tools/server-tool.ts';
 import { makeFolder, moveOver, systemCode } from './folders.ts';
 import { takeLock } from './lock-file.ts';
 import { type PermissionWarning, PermissionStoreError } from './permissions.ts';
@@ -195,19 +195,13 @@ function readAgent(kept: unknown): AgentPermissions | null {
 }
 
 function readServerTool(kept: unknown): ServerTool | null {
-  if (!isJsonObject(kept)) return null;
+  if (!isJsonObject(kept) || !isJsonObject(kept.shown)) return null;
   const { server, serverId, tool, name, fingerprint } = kept;
-  const shown = readShown(kept.shown);
+  const { title, description, inputSchema, annotations } = kept.shown;
   if (!isName(server) || !isName(serverId) || !isName(tool) || !isName(name) || !isName(fingerprint)) return null;
-  return shown === null ? null : { server, serverId, tool, name, fingerprint, shown };
-}
-
-function readShown(kept: unknown): ShownTool | null {
-  if (!isJsonObject(kept)) return null;
-  const { title, description, inputSchema, annotations } = kept;
   if (typeof title !== 'string' || typeof description !== 'string') return null;
   if (typeof inputSchema !== 'string' || typeof annotations !== 'string') return null;
-  return { title, description, inputSchema, annotations };
+  return { server, serverId, tool, name, fingerprint, shown: { title, description, inputSchema, annotations } };
 }
 
 function isListOfNames(value: unknown): value is readonly string[] {
