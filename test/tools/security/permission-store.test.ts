@@ -33,6 +33,25 @@ test('a tool of a server is taken back by either of its names, and with a server
   expect([left('x_t'), left('t', 'y'), left('t')]).toEqual([['y_t'], ['x_t'], []]);
 });
 
+test('what has changed of a tool is told with what stands around it, also behind what is kept', () => {
+  const { open } = permissionFolder();
+  const store = open({ agent: 'mine' });
+  const now = (shown: Partial<typeof SHOWN>) => ({ ...SERVER_TOOL, fingerprint: 'g', shown: { ...SHOWN, ...shown } });
+  const long = (word: string) => `${'a'.repeat(900)}${word}${'z'.repeat(900)}`;
+  store.add('x_t', { ...SERVER_TOOL, shown: { ...SHOWN, description: long('reads') } });
+  expect(store.changesOf(now({ description: long('writes') }))).toEqual([
+    {
+      what: 'description',
+      before: `…${'a'.repeat(100)}reads${'z'.repeat(295)}…`,
+      after: `…${'a'.repeat(100)}writes${'z'.repeat(294)}…`,
+    },
+  ]);
+  const inputSchema = 'x'.repeat(4000);
+  store.add('x_t', { ...SERVER_TOOL, shown: { ...SHOWN, inputSchema } });
+  expect(store.changesOf(now({ inputSchema }))).toMatchObject([{ what: 'input schema' }]);
+  expect(store.changesOf(SERVER_TOOL)).toBeNull();
+});
+
 test('an agent that asks for its store again gets the same, which warns once', () => {
   const { path, warnings, open } = permissionFolder();
   mkdirSync(path, { recursive: true });
