@@ -1,20 +1,5 @@
 import { type Building, type Json, setOwn } from '../json/json.ts';
-
-/**
- * Owns: which texts are secret, and the marks that replace them.
- *
- * I1 The same secret has the same mark for as long as the redactor lives.
- * I2 A value without secrets is returned unchanged, by reference.
- * I3 An unknown mark is never resolved to anything.
- */
-export interface Redactor {
-  /** Puts a mark in the place of every secret, at any depth. */
-  redact<T>(value: T): T;
-  /** Puts the secrets back. Marks of other redactors stay as they are. */
-  restore<T>(value: T): T;
-  /** The first mark in a value that this redactor cannot resolve; null when there is none. */
-  lostMark(value: unknown): string | null;
-}
+import { NO_REDACTOR, type Redactor } from './journal.ts';
 
 /** An event with marks for the secrets in what it says. What kind of event it is stays, even if a secret is a word of that. */
 export function redactedEvent<T extends { readonly type: string }>(event: T, redactor: Pick<Redactor, 'redact'>): T {
@@ -53,15 +38,9 @@ const SHORTEST_HIDDEN = 4;
  * would hide what a tool may do or a schema requires.
  */
 const OWN_WORDS =
-  'additionalProperties alwaysAllowed always-allow allow-once annotations approvalMs approved arguments atomic attempts backoff ' +
-  'besideTools boolean budget callId checkedByCode checkMs children code composePrompt confirm content data decision default ' +
-  'description deserializationError enabled escalation exclusiveMinimum exclusiveMaximum escalate executionError finishReason fixMs ' +
-  'format history idempotent identity images inputSchema instruction integer invalidArgs issues items kind longHistory ' +
-  'maxArgumentBytes maxAttempts maxItems maxLength maxProperties maxResultBytes maxSteps maximum message mimeType minItems ' +
-  'minLength minimum multipleOf name needsApproval native null number object options origin output parallelToolCalls partial ' +
-  'pattern plans policy polling properties reasoning recovery required responseMs result sanitize schema servers settings severity ' +
-  'skills steps streaming string substitute success suggestion textCalls texts timeoutMs toolCalls toolset totalMs uniqueItems ' +
-  'unknownTool unknown-outcome usage value verdict warnings';
+  'allow-once always-allow arguments boolean budget children confirm content data decision default enabled escalate execution ' +
+  'format history integer issues message number object options origin output pattern policy properties reason recovery ' +
+  'required result schema servers settings severity skills status string substitute success timeout toolset verdict';
 
 /** JSON and URLs write it as it is; most keys are such. */
 const ONE_SPELLING = /^[\w.~-]*$/;
@@ -70,6 +49,12 @@ const ONE_SPELLING = /^[\w.~-]*$/;
 export const HIDDEN = '«hidden»';
 
 /**
+ * Owns: which texts are secret, and the marks that replace them.
+ *
+ * I1 The same secret has the same mark for as long as the redactor lives.
+ * I2 A value without secrets is returned unchanged, by reference.
+ * I3 An unknown mark is never resolved to anything.
+ *
  * A redactor that knows these secrets, and learns what looks like a key. `known` is called each time: a model may get its
  * key late. `kept` are the marks of a resumed run. What is `hidden` is not even restored: nothing restores {@link HIDDEN}.
  * What is needed only once there is a secret is created then.
@@ -236,9 +221,6 @@ function marksIn(text: string): readonly number[] {
 function mayHoldKey(text: string): boolean {
   return text.length >= SHORTEST_KEY && ONE_KEY.test(text);
 }
-
-/** A redactor without secrets: for replays, which have only marks, and for machines without a run. */
-export const NO_REDACTOR: Redactor = { redact: (value) => value, restore: (value) => value, lostMark: () => null };
 
 /** A redactor for runs of which only marks are left: it changes nothing, and knows that no mark can be resolved. */
 export const MARKS_ONLY: Redactor = {
