@@ -137,3 +137,16 @@ export function performDirectly(
   });
   return () => controller.abort(new Error(`${effect.name} is no longer needed: its state was left.`));
 }
+
+/** Keeps secrets from whoever must not see them. */
+export interface Redactor {
+  /** Puts a mark in the place of every secret, at any depth. */
+  redact<T>(value: T): T;
+  /** Puts the secrets back. Marks of other redactors stay as they are. */
+  restore<T>(value: T): T;
+  /** The first mark in a value that this redactor cannot resolve; null when there is none. */
+  lostMark(value: unknown): string | null;
+}
+
+/** A redactor without secrets: for replays, which have only marks, and for machines without a run. */
+export const NO_REDACTOR: Redactor = { redact: (value) => value, restore: (value) => value, lostMark: () => null };

@@ -10,10 +10,9 @@ import type { ActorLogic, ActorRef, AnyActorRef, EventObject, PromiseActorLogic,
 import { type Json, deepFreeze, isJsonObject } from '../json/json.ts';
 import type { Effects } from '../tools/spec.ts';
 import { digest } from '../json/digest.ts';
-import { effectKey, noteIn, performDirectly, runName, unknownOutcome } from './journal.ts';
-import type { Effect, LeafError, Outcome, Perform, PerformIo } from './journal.ts';
+import { NO_REDACTOR, effectKey, noteIn, performDirectly, runName, unknownOutcome } from './journal.ts';
+import type { Effect, LeafError, Outcome, Perform, PerformIo, Redactor } from './journal.ts';
 import { describeThrown, toJson } from '../json/to-json.ts';
-import { NO_REDACTOR, type Redactor } from './redactor.ts';
 
 /** What a leaf's function gets besides its input. */
 export interface LeafIo extends PerformIo {

@@ -1,20 +1,5 @@
 import { type Building, type Json, setOwn } from '../json/json.ts';
-
-/**
- * Owns: which texts are secret, and the marks that replace them.
- *
- * I1 The same secret has the same mark for as long as the redactor lives.
- * I2 A value without secrets is returned unchanged, by reference.
- * I3 An unknown mark is never resolved to anything.
- */
-export interface Redactor {
-  /** Puts a mark in the place of every secret, at any depth. */
-  redact<T>(value: T): T;
-  /** Puts the secrets back. Marks of other redactors stay as they are. */
-  restore<T>(value: T): T;
-  /** The first mark in a value that this redactor cannot resolve; null when there is none. */
-  lostMark(value: unknown): string | null;
-}
+import { NO_REDACTOR, type Redactor } from './journal.ts';
 
 /** An event with marks for the secrets in what it says. What kind of event it is stays, even if a secret is a word of that. */
 export function redactedEvent<T extends { readonly type: string }>(event: T, redactor: Pick<Redactor, 'redact'>): T {
@@ -22,6 +7,7 @@ export function redactedEvent<T extends { readonly type: string }>(event: T, red
 }
 
 const MARK = /«secret:(\d+)»/g;
+const ANY_MARK = /(«(?:secret:\d+|hidden)»)/;
 
 /** What looks like a key, of any issuer. Each begins with letters that ordinary text rarely has; a token, with none that begin another. */
 const LOOKS_LIKE_A_KEY =
@@ -47,6 +33,15 @@ const SHORTEST = 6;
 /** A text that a person typed as a secret is rarely ordinary, and nothing is lost where it is. */
 const SHORTEST_HIDDEN = 4;
 
+/**
+ * What our own data is made of. A value such as `enabled` of a variable that is named like a secret is one of these: hiding it
+ * would hide what a tool may do or a schema requires.
+ */
+const OWN_WORDS =
+  'allow-once always-allow arguments boolean budget children confirm content data decision default enabled escalate execution ' +
+  'format history integer issues message number object options origin output pattern policy properties reason recovery ' +
+  'required result schema servers settings severity skills status string substitute success timeout toolset verdict';
+
 /** JSON and URLs write it as it is; most keys are such. */
 const ONE_SPELLING = /^[\w.~-]*$/;
 
@@ -54,20 +49,15 @@ const ONE_SPELLING = /^[\w.~-]*$/;
 export const HIDDEN = '«hidden»';
 
 /**
- * A redactor that knows these secrets and learns what looks like a key. `known` is called each time: a model may get its
+ * Owns: which texts are secret, and the marks that replace them.
+ *
+ * I1 The same secret has the same mark for as long as the redactor lives.
+ * I2 A value without secrets is returned unchanged, by reference.
+ * I3 An unknown mark is never resolved to anything.
+ *
+ * A redactor that knows these secrets, and learns what looks like a key. `known` is called each time: a model may get its
  * key late. `kept` are the marks of a resumed run. What is `hidden` is not even restored: nothing restores {@link HIDDEN}.
- */
-export function createRedactor(
-  known: () => readonly string[],
-  kept: Readonly<Record<string, string>> = {},
-  hidden: () => readonly string[] = () => [],
-): OwnRedactor {
-  return new OwnRedactor(known, kept, hidden);
-}
-
-/**
- * A redactor whose secrets can be kept elsewhere, so that a run can be resumed in another process. Each agent has one
- * for its whole lifetime; what is needed only once there is a secret is created then.
+ * What is needed only once there is a secret is created then.
  */
 export class OwnRedactor implements Redactor {
   readonly #known: () => readonly string[];
@@ -77,7 +67,11 @@ export class OwnRedactor implements Redactor {
   #listeners: Set<(mark: string, secret: string) => void> | undefined;
   #last = 0;
 
-  constructor(known: () => readonly string[], kept: Readonly<Record<string, string>>, hidden: () => readonly string[]) {
+  constructor(
+    known: () => readonly string[] = () => [],
+    kept: Readonly<Record<string, string>> = {},
+    hidden: () => readonly string[] = () => [],
+  ) {
     this.#known = known;
     this.#hidden = hidden;
     for (const [mark, secret] of Object.entries(kept)) for (const number of marksIn(mark)) this.#give(secret, number);
@@ -181,22 +175,38 @@ export class OwnRedactor implements Redactor {
 
   #redactText(text: string, given: readonly string[], lost: readonly string[]): string {
     let redacted = text;
-    for (const secret of lost) if (redacted.includes(secret)) redacted = redacted.replaceAll(secret, HIDDEN);
-    for (const secret of given)
-      if (redacted.includes(secret)) redacted = redacted.replaceAll(secret, this.#markOf(secret));
+    for (const secret of lost) redacted = outsideOfMarks(redacted, secret, () => HIDDEN);
+    for (const secret of given) redacted = outsideOfMarks(redacted, secret, () => this.#markOf(secret));
     return mayHoldKey(redacted) ? redacted.replace(LOOKS_LIKE_A_KEY, (key) => this.#markOf(key)) : redacted;
   }
+}
+
+/** `secret` is a password that many have, and so is a part of each mark, which must stay whole. */
+function outsideOfMarks(text: string, secret: string, mark: () => string): string {
+  if (!text.includes(secret)) return text;
+  const parts = text.split(ANY_MARK);
+  return parts
+    .map((part, at) => (at % 2 === 0 && part.includes(secret) ? part.replaceAll(secret, mark) : part))
+    .join('');
 }
 
 function longestFirst(texts: readonly string[]): readonly string[] {
   return texts.length < 2 ? texts : texts.toSorted((a, b) => b.length - a.length);
 }
 
-/** A text as it is, with its accents as parts of letters or beside them, and each as it is written in JSON and in URLs. */
+/**
+ * A text as it is, with its accents as parts of letters or beside them, and each as it is written in JSON, also where that is
+ * ASCII alone, as Python's, and in URLs: in a part of one, in a whole one, in a query.
+ */
 function spellings(text: string): readonly string[] {
-  if (text.length < SHORTEST_HIDDEN) return [];
+  if (text.length < SHORTEST_HIDDEN || OWN_WORDS.includes(text)) return [];
   if (ONE_SPELLING.test(text)) return [text];
-  const written = (form: string) => [form, JSON.stringify(form).slice(1, -1), encodeURIComponent(form.toWellFormed())];
+  const written = (form: string): readonly string[] => {
+    const [json, whole] = [JSON.stringify(form).slice(1, -1), form.toWellFormed()];
+    const ascii = json.replace(/[^ -~]/g, (sign) => `\\u${sign.charCodeAt(0).toString(16).padStart(4, '0')}`);
+    const query = String(new URLSearchParams({ '': whole })).slice(1);
+    return [form, json, ascii, encodeURIComponent(whole), encodeURI(whole), query];
+  };
   return [...new Set([text, text.normalize('NFC'), text.normalize('NFD')].flatMap(written))];
 }
 
@@ -212,16 +222,13 @@ function mayHoldKey(text: string): boolean {
   return text.length >= SHORTEST_KEY && ONE_KEY.test(text);
 }
 
-/** A redactor without secrets: for replays, which have only marks, and for machines without a run. */
-export const NO_REDACTOR: Redactor = { redact: (value) => value, restore: (value) => value, lostMark: () => null };
-
 /** A redactor for runs of which only marks are left: it changes nothing, and knows that no mark can be resolved. */
 export const MARKS_ONLY: Redactor = {
   ...NO_REDACTOR,
   lostMark: (value) => NO_SECRETS.lostMark(value),
 };
 
-const NO_SECRETS = createRedactor(() => []);
+const NO_SECRETS = new OwnRedactor();
 
 /** The value with every text in it mapped, keys included; the very same value where nothing changed. */
 function mapTexts<T>(value: T, map: (text: string) => string): T {

@@ -6,7 +6,7 @@
  * I3 What is too long for a message is left out of it, with its length: a server may end the connection for one.
  */
 import { type AnyActorRef, type InspectionEvent, type Observer, isMachineSnapshot } from 'xstate';
-import { createRedactor } from '../actors/redactor.ts';
+import { OwnRedactor } from '../actors/redactor.ts';
 import type { Microstep } from '../machines/events/transition-log.ts';
 import { optionsOf } from '../json/known-options.ts';
 import { isActor, isEventless, rootOf } from './frames/actors.ts';
@@ -58,7 +58,7 @@ export async function statelyOutput(options: StatelyOutputOptions = {}): Promise
   );
   const own = to === undefined ? stately.createWebSocketInspector({ url: url ?? 'ws://localhost:8080' }) : null;
   const target: StatelyTarget = to ?? own ?? { adapter: { send: () => undefined } };
-  const redactions = new Set<WatchedActor['redact']>([createRedactor(() => []).redact]);
+  const redactions = new Set<WatchedActor['redact']>([new OwnRedactor().redact]);
   let closed = false;
 
   const reporter = statelyReporter(stately.createInspector, (event) => {

@@ -4,9 +4,14 @@ import { hostname } from 'node:os';
 import { pause, systemCode } from './folders.ts';
 
 /** Makes a file that must not be there yet; false when it is. Only its owner can read it. */
-export function createFirst(path: string, content: string): boolean {
-  const file = openFirst(path);
-  if (file === null) return false;
+function createFirst(path: string, content: string): boolean {
+  let file: number;
+  try {
+    file = openSync(path, 'wx', 0o600);
+  } catch (error) {
+    if (isTaken(systemCode(error))) return false;
+    throw error;
+  }
   try {
     writeFileSync(file, content);
     return true;
@@ -50,15 +55,6 @@ export function removeIfPossible(path: string): void {
   }
 }
 
-function openFirst(path: string): number | null {
-  try {
-    return openSync(path, 'wx', 0o600);
-  } catch (error) {
-    if (isTaken(systemCode(error))) return null;
-    throw error;
-  }
-}
-
 /** Windows answers EPERM or EBUSY for a file that another process is about to delete. */
 function isTaken(code: string): boolean {
   return code === 'EEXIST' || (process.platform === 'win32' && (code === 'EPERM' || code === 'EBUSY'));
@@ -74,21 +70,8 @@ export function isAlive(pid: number): boolean {
   }
 }
 
-/** A lock that is held. */
-interface FileLock {
-  /** False when another process took the lock away, because this one seemed dead. */
-  isHeld(): boolean;
-  release(): void;
-}
-
-/** Options of `takeLock`. */
-interface LockOptions {
-  /** How long to wait for the current holder, in milliseconds. Default 3000. */
-  readonly waitMs?: number;
-  /** The age from which a lock counts as abandoned, in milliseconds. Default 2000; the work under it takes about one. */
-  readonly staleMs?: number;
-}
-
+/** The age from which a lock counts as abandoned; the work under it takes about one millisecond. */
+const STALE_MS = 2000;
 const PAUSE_MS = 2;
 
 /**
@@ -96,19 +79,20 @@ const PAUSE_MS = 2;
  * has died, or that is too old, is taken away. Two that do so at once may remove each other's new lock: check `isHeld`
  * before any critical step. It blocks the thread: hold it for as long as it takes to write a small file.
  */
-export function takeLock(path: string, { waitMs = 3000, staleMs = 2000 }: LockOptions = {}): FileLock | null {
+export function takeLock(path: string, waitMs = 3000) {
   const mine = `${String(process.pid)} ${hostname()} ${randomUUID()}`;
   const deadline = performance.now() + waitMs;
   for (;;) {
     if (createFirst(path, mine)) return heldLock(path, mine);
     const other = readLock(path);
-    if (other !== null && isStale(path, other, staleMs)) rmSync(path, { force: true });
+    if (other !== null && isStale(path, other)) rmSync(path, { force: true });
     else if (performance.now() >= deadline) return null;
     else pause(PAUSE_MS);
   }
 }
 
-function heldLock(path: string, mine: string): FileLock {
+function heldLock(path: string, mine: string) {
+  /** False when another process took the lock away, because this one seemed dead. */
   const isHeld = () => readLock(path) === mine;
   return {
     isHeld,
@@ -126,9 +110,9 @@ function readLock(path: string): string | null {
   }
 }
 
-function isStale(path: string, content: string, staleMs: number): boolean {
+function isStale(path: string, content: string): boolean {
   const [pid, host] = content.split(' ');
   if (host === hostname() && !isAlive(Number(pid))) return true;
   const changed = statSync(path, { throwIfNoEntry: false })?.mtimeMs;
-  return changed !== undefined && Math.abs(Date.now() - changed) > staleMs;
+  return changed !== undefined && Math.abs(Date.now() - changed) > STALE_MS;
 }

@@ -1,5 +1,5 @@
 import { lstatSync, readlinkSync, realpathSync, statSync } from 'node:fs';
-import { delimiter, posix, win32 } from 'node:path';
+import { type PlatformPath, delimiter, posix, win32 } from 'node:path';
 import { homeFolder, systemCode } from './folders.ts';
 
 /**
@@ -43,20 +43,10 @@ export type Found =
   | { readonly kind: 'plain' }
   | { readonly kind: 'link'; readonly target: string };
 
-/** The part of `node:path` that is used; not every user has its types. */
-interface PathRules {
-  resolve(...paths: string[]): string;
-  join(...paths: string[]): string;
-  dirname(path: string): string;
-  normalize(path: string): string;
-  parse(path: string): { readonly root: string };
-  readonly sep: string;
-}
-
 /** The file system as the check sees it, so that the rules of every platform can be tested on any. Each function may throw. */
 export interface PathWorld {
   readonly platform: 'posix' | 'win32';
-  readonly path: PathRules;
+  readonly path: PlatformPath;
   readonly cwd: () => string;
   /** The user's home folder, `null` where there is none. */
   readonly home: () => string | null;
@@ -72,11 +62,17 @@ const MAX_CHARS = { posix: 4096, win32: 32_767 } as const;
 const MAX_LINKS = 40;
 
 /** Whether `requested` leads to `base` or into it. False for whatever cannot be decided; never throws. */
-export function leadsInside(world: PathWorld, base: unknown, requested: unknown): boolean {
-  if (!isPathText(world, base) || !isPathText(world, requested)) return false;
+export function leadsInside(world: PathWorld, baseText: unknown, requested: unknown): boolean {
+  if (!isPathText(world, baseText) || !isPathText(world, requested)) return false;
   if (world.platform === 'win32' && !isPlainWindowsPath(requested)) return false;
   try {
-    return leadsInsideUnsafely(world, base, requested);
+    const base = world.path.resolve(world.cwd(), expandHome(world, baseText));
+    if (!world.isFolder(base)) return false;
+    const room: Room = { base, root: world.canonical(base) };
+    return readingsOf(world, requested).every((reading) => {
+      const target = expandHome(world, reading);
+      return [world.path.resolve(base, target), target].every((path) => isInside(world, room, walk(world, room, path)));
+    });
   } catch {
     return false;
   }
@@ -90,16 +86,6 @@ function isPathText(world: PathWorld, text: unknown): text is string {
     !text.includes('\0') &&
     text.isWellFormed()
   );
-}
-
-function leadsInsideUnsafely(world: PathWorld, baseText: string, requested: string): boolean {
-  const base = world.path.resolve(world.cwd(), expandHome(world, baseText));
-  if (!world.isFolder(base)) return false;
-  const room: Room = { base, root: world.canonical(base) };
-  return readingsOf(world, requested).every((reading) => {
-    const target = expandHome(world, reading);
-    return [world.path.resolve(base, target), target].every((path) => isInside(world, room, walk(world, room, path)));
-  });
 }
 
 interface Room {
@@ -164,11 +150,7 @@ function walk(world: PathWorld, room: Room, path: string): string {
   return existing;
 }
 
-function takeApart(
-  world: PathWorld,
-  room: Room,
-  path: string,
-): { readonly root: string | null; readonly names: readonly string[] } {
+function takeApart(world: PathWorld, room: Room, path: string) {
   const { root } = world.path.parse(path);
   if (root !== '' && !isKnownRoot(world, room, root)) throw new Error('This is another drive or another machine.');
   const names = path.slice(root.length).split(separators(world));

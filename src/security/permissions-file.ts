@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { isJsonObject, parsedText } from '../json/json.ts';
-import type { ServerTool, ShownTool } from '../tools/server-tool.ts';
+import type { ServerTool } from '../tools/server-tool.ts';
 import { makeFolder, moveOver, systemCode } from './folders.ts';
 import { takeLock } from './lock-file.ts';
 import { type PermissionWarning, PermissionStoreError } from './permissions.ts';
@@ -21,7 +21,7 @@ export function readPermissions(path: string, onWarning: OnWarning): Permissions
   const permissions = readOrNull(path);
   if (permissions !== null) return permissions;
   try {
-    return update({ path, onWarning, change: (all) => all });
+    return update(path, onWarning, (all) => all);
   } catch (cause) {
     const message = `The permission file ${path} is not a permission file, and could not be set aside (${reason(cause)}). Nothing in it is trusted; delete it.`;
     throw new PermissionStoreError('permissions-corrupt', { path, message, cause });
@@ -39,23 +39,16 @@ export function changePermissions(
 ): void {
   const before = readOrNull(path);
   if (before !== null && isSame(change(before), before)) return;
-  update({ path, onWarning, change });
+  update(path, onWarning, change);
 }
 
 function isSame(a: Permissions, b: Permissions): boolean {
   return printPermissions(a) === printPermissions(b);
 }
 
-/** `null` for a corrupt file. */
-function readOrNull(path: string): Permissions | null {
-  const parsed = parsePermissions(readText(path));
-  if (parsed.kind === 'newer') throw newerVersion(path, parsed.version);
-  return parsed.kind === 'ok' ? parsed.permissions : null;
-}
-
 function readText(path: string): string | null {
   try {
-    return readFileSync(path, 'utf8');
+    return readFileSync(path, 'utf8').replace(/^\ufeff/, '');
   } catch (cause) {
     if (['ENOENT', 'ENOTDIR'].includes(systemCode(cause))) return null;
     const message = `The permission file ${path} cannot be read (${reason(cause)}). Until it can, every tool that needs confirmation is asked about.`;
@@ -63,22 +56,16 @@ function readText(path: string): string | null {
   }
 }
 
-interface Update {
-  readonly path: string;
-  readonly onWarning: OnWarning;
-  readonly change: (permissions: Permissions) => Permissions;
-}
-
-function update(job: Update): Permissions {
+function update(...job: Parameters<typeof changePermissions>): Permissions {
   for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
-    const after = updateOnce(job);
+    const after = updateOnce(...job);
     if (after !== null) return after;
   }
-  throw locked(job.path);
+  throw locked(job[0]);
 }
 
 /** `null` when the lock was lost on the way: nothing has been written then. */
-function updateOnce({ path, onWarning, change }: Update): Permissions | null {
+function updateOnce(...[path, onWarning, change]: Parameters<typeof changePermissions>): Permissions | null {
   const lock = writing(path, () => {
     makeFolder(dirname(path), 0o700);
     return takeLock(`${path}.lock`);
@@ -153,34 +140,28 @@ export interface AgentPermissions {
 /** The always-allowed tools of each agent. A map, so that names like `__proto__` are names like any other. */
 type Permissions = ReadonlyMap<string, AgentPermissions>;
 
-/** What a text turned out to be. */
-type ParsedPermissions =
-  | { readonly kind: 'ok'; readonly permissions: Permissions }
-  | { readonly kind: 'newer'; readonly version: number }
-  | { readonly kind: 'corrupt' };
-
 /** The permissions of an agent that has none. */
 export const NO_PERMISSIONS: AgentPermissions = { tools: new Set(), serverTools: [] };
 
 /** Version 1 has names alone, and is written as long as nothing of a server's is allowed. */
 const PERMISSIONS_VERSION = 2;
-const CORRUPT = { kind: 'corrupt' } as const;
 
-/** Reads a permission file's text; `null` is a file that does not exist. Anything that is not exactly the format is corrupt. */
-function parsePermissions(text: string | null): ParsedPermissions {
-  if (text === null) return { kind: 'ok', permissions: new Map() };
+/** `null` for a corrupt file: anything that is not exactly the format. One that does not exist holds none. */
+function readOrNull(path: string): Permissions | null {
+  const text = readText(path);
+  if (text === null) return NONE;
   const file = parsedText(text);
-  if (!isJsonObject(file)) return CORRUPT;
+  if (!isJsonObject(file)) return null;
   const { version, agents } = file;
-  if (typeof version === 'number' && version > PERMISSIONS_VERSION) return { kind: 'newer', version };
-  if ((version !== 1 && version !== 2) || !isJsonObject(agents)) return CORRUPT;
+  if (typeof version === 'number' && version > PERMISSIONS_VERSION) throw newerVersion(path, version);
+  if ((version !== 1 && version !== PERMISSIONS_VERSION) || !isJsonObject(agents)) return null;
   const permissions = new Map<string, AgentPermissions>();
   for (const [agent, kept] of Object.entries(agents)) {
     const read = version === 1 ? readNames(kept) : readAgent(kept);
-    if (read === null) return CORRUPT;
+    if (read === null) return null;
     permissions.set(agent, read);
   }
-  return { kind: 'ok', permissions };
+  return permissions;
 }
 
 /** Writes permissions as text: two spaces, agents and tools sorted by name, agents without tools left out. */
@@ -214,19 +195,13 @@ function readAgent(kept: unknown): AgentPermissions | null {
 }
 
 function readServerTool(kept: unknown): ServerTool | null {
-  if (!isJsonObject(kept)) return null;
+  if (!isJsonObject(kept) || !isJsonObject(kept.shown)) return null;
   const { server, serverId, tool, name, fingerprint } = kept;
-  const shown = readShown(kept.shown);
+  const { title, description, inputSchema, annotations } = kept.shown;
   if (!isName(server) || !isName(serverId) || !isName(tool) || !isName(name) || !isName(fingerprint)) return null;
-  return shown === null ? null : { server, serverId, tool, name, fingerprint, shown };
-}
-
-function readShown(kept: unknown): ShownTool | null {
-  if (!isJsonObject(kept)) return null;
-  const { title, description, inputSchema, annotations } = kept;
   if (typeof title !== 'string' || typeof description !== 'string') return null;
   if (typeof inputSchema !== 'string' || typeof annotations !== 'string') return null;
-  return { title, description, inputSchema, annotations };
+  return { server, serverId, tool, name, fingerprint, shown: { title, description, inputSchema, annotations } };
 }
 
 function isListOfNames(value: unknown): value is readonly string[] {

@@ -67,7 +67,8 @@ export function permissionStore(options: PermissionStoreOptions = {}): Permissio
       kept.change(({ tools, serverTools }) => {
         const left = serverTools.filter((one) => !isMeant(one, tool, server));
         removed = (server === undefined && tools.has(tool)) || left.length < serverTools.length;
-        return { tools: server === undefined ? without(tools, tool) : tools, serverTools: left };
+        const isLeft = (one: string): boolean => server !== undefined || one !== tool;
+        return { tools: new Set([...tools].filter(isLeft)), serverTools: left };
       });
       return removed;
     },
@@ -174,10 +175,6 @@ function isOneTool(one: ServerTool, other: ServerTool): boolean {
 
 function isMeant(kept: ServerTool, tool: string, server: string | undefined): boolean {
   return (kept.tool === tool || kept.name === tool) && (server === undefined || kept.server === server);
-}
-
-function without(tools: ReadonlySet<string>, tool: string): ReadonlySet<string> {
-  return new Set([...tools].filter((one) => one !== tool));
 }
 
 function checkText(name: string, value: unknown): void {

@@ -8,20 +8,16 @@ export interface PermissionStore {
    * alone never does. Never throws: what cannot be read allows nothing, and is reported as a warning.
    */
   isAlwaysAllowed(tool: string, of?: ServerTool): boolean;
-  /**
-   * Keeps "always allow" for a tool of the program, or with `of` for that tool of an MCP server as it is now. Durable when
-   * it returns; throws a `PermissionStoreError` if it cannot be stored.
-   */
+  /** Keeps "always allow" for a tool of the program, or with `of` for one of an MCP server. Throws a `PermissionStoreError` if it cannot. */
   add(tool: string, of?: ServerTool): void;
   /** What has changed of a tool of an MCP server since it was always allowed; null where it never was, or has not. */
   changesOf(of: ServerTool): readonly ToolChange[] | null;
   /**
-   * Revokes "always allow": for the program's tool with this name, and for every tool of an MCP server with this name or
-   * registered name; with `server` (as in `listServerTools`) only for that server's. Returns whether there was something
-   * to revoke. Throws like {@link PermissionStore.add}.
+   * Revokes "always allow" of the program's tool and of all tools of MCP servers with this name; with `server` (as in
+   * `listServerTools`) only of that server's. Returns whether there was something to revoke. Throws like `add`.
    */
   remove(tool: string, server?: string): boolean;
-  /** Takes every "always allow" of this agent back; other agents keep theirs. Throws like {@link PermissionStore.add}. */
+  /** Takes every "always allow" of this agent back; other agents keep theirs. Throws like `add`. */
   clear(): void;
   /** The tools of the program that are always allowed, sorted by name. Throws a `PermissionStoreError` when the file cannot be read. */
   list(): readonly string[];
@@ -56,10 +52,7 @@ export interface PermissionWarning {
   readonly path: string;
 }
 
-/**
- * A decision could not be stored, or the stored ones could not be read. `code` is the reason; for the caller that runs a
- * tool it is a warning, because the person's answer still applies to this one call.
- */
+/** A decision could not be stored, or the stored ones could not be read. An answer still applies to the call that was asked about. */
 export class PermissionStoreError extends Error {
   override readonly name = 'PermissionStoreError';
   readonly code: PermissionProblem;
@@ -70,7 +63,7 @@ export class PermissionStoreError extends Error {
     code: PermissionProblem,
     about: { readonly path: string; readonly message: string; readonly cause?: unknown },
   ) {
-    super(about.message, about.cause === undefined ? undefined : { cause: about.cause });
+    super(about.message, 'cause' in about ? { cause: about.cause } : undefined);
     this.code = code;
     this.path = about.path;
   }

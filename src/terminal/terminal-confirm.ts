@@ -49,33 +49,24 @@ export function terminalConfirm(options: TerminalConfirmOptions = {}) {
     if (input.isTTY !== true || output === null || request.signal?.aborted === true) return 'deny';
     const terminal = { input, output, lastKey: '' };
     const { signal } = request;
-    const { decision } = await inTurn<TerminalAnswer>(terminal, { signal, otherwise: DENIED }, (done) =>
-      askInTerminal(terminal, request, signal, (answer) => {
+    return inTurn<TerminalDecision>(terminal, { signal, otherwise: 'deny' }, (done) =>
+      askInTerminal(terminal, request, signal, (end) => {
         // First, so that a caller that cancels withdraws the questions behind this one before they are put.
         try {
-          if (answer.interrupted) onInterrupt?.();
+          if (end?.kind === 'interrupted') onInterrupt?.();
         } finally {
-          done(answer);
+          done(decisionOf(end));
         }
       }),
     );
-    return decision;
   };
 }
 
 /** What a person answers. */
 type TerminalDecision = 'allow-once' | 'always-allow' | 'deny';
 
-/** How a question came out; `interrupted`: by a Ctrl-C, which denies. */
-interface TerminalAnswer {
-  readonly decision: TerminalDecision;
-  readonly interrupted: boolean;
-}
-
 type Layout = (size: ScreenSize, how: { readonly whole: boolean }) => ShownQuestion;
 
-/** The answer if no one responds. */
-const DENIED: TerminalAnswer = { decision: 'deny', interrupted: false };
 const MAX_ANSWER_CHARS = 20;
 const ANSWERS: ReadonlyMap<string, TerminalDecision> = new Map([
   ['y', 'allow-once'],
@@ -86,17 +77,21 @@ const ANSWERS: ReadonlyMap<string, TerminalDecision> = new Map([
 const SHOW_ALL: ReadonlySet<string> = new Set(['s', 'show']);
 
 /**
- * Asks one question and calls `done` once, also if the input ends, breaks or was over before, if the question cannot be
- * shown, and if `signal` aborts: these are denials. The terminal is left as it was found.
+ * Asks one question and calls `done` once, also if the input ends, breaks or was over before, and if `signal` aborts; with null
+ * if the question cannot be shown. The terminal is left as it was found.
  */
 function askInTerminal(
   terminal: PromptTerminal,
   question: ConfirmQuestion,
   signal: AbortSignal | undefined,
-  done: (answer: TerminalAnswer) => void,
+  done: (end: TypedEnd | null) => void,
 ): void {
-  const layout = layoutOf(question);
-  if (layout === null) return done(DENIED);
+  let layout: Layout;
+  try {
+    layout = questionText(question);
+  } catch {
+    return done(null);
+  }
   ask(terminal, layout, { whole: false, signal, done });
 }
 
@@ -106,7 +101,7 @@ function ask(
   how: {
     readonly whole: boolean;
     readonly signal: AbortSignal | undefined;
-    readonly done: (answer: TerminalAnswer) => void;
+    readonly done: (end: TypedEnd) => void;
   },
 ): void {
   let canShowMore = false;
@@ -123,20 +118,12 @@ function ask(
   };
   takeLine(terminal, prompt, how.signal, (end) => {
     if (wantsMore(end)) return ask(terminal, layout, { ...how, whole: true });
-    how.done({ decision: decisionOf(end), interrupted: end.kind === 'interrupted' });
+    how.done(end);
   });
 }
 
-function layoutOf(question: ConfirmQuestion): Layout | null {
-  try {
-    return questionText(question);
-  } catch {
-    return null;
-  }
-}
-
-function decisionOf(end: TypedEnd): TerminalDecision {
-  return end.kind === 'line' ? (ANSWERS.get(wordOf(end.text)) ?? 'deny') : 'deny';
+function decisionOf(end: TypedEnd | null): TerminalDecision {
+  return end?.kind === 'line' ? (ANSWERS.get(wordOf(end.text)) ?? 'deny') : 'deny';
 }
 
 function noteOf(end: TypedEnd): string {

@@ -18,7 +18,7 @@ export function describeToolError(error: ToolError): string {
     case 'execution':
       return `Tool execution failed: ${short(error.cause.message)}`;
     case 'unknown-tool':
-      return `Tool '${error.name}' not found`;
+      return `Tool '${short(error.name)}' not found`;
     case 'escalation':
       return `${error.source} could not go on (${error.severity}): ${short(error.reason)}`;
   }

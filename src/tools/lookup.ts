@@ -41,8 +41,10 @@ export function lookUp(tools: readonly ToolSpec[], wanted: string): Lookup {
   const sent = tools.find((tool) => sentName(tool.name) === wanted);
   if (sent !== undefined) return { ok: true, spec: sent, repaired: false };
   const lower = wanted.trim().toLowerCase();
-  for (const fits of [sameName(lower), sameEnding(lower)]) {
-    const candidates = tools.filter(fits);
+  const isSame = (name: string): boolean => name === lower;
+  const isEnding = (name: string): boolean => lower !== '' && name.endsWith(`_${lower}`);
+  for (const fits of [isSame, isEnding]) {
+    const candidates = tools.filter(({ name }) => fits(name.toLowerCase()));
     const [only] = candidates;
     if (only !== undefined && candidates.length === 1) return { ok: true, spec: only, repaired: false };
     if (candidates.length > 1)
@@ -58,14 +60,6 @@ function misspelt(tools: readonly ToolSpec[], wanted: string): ToolSpec | undefi
   const candidates = tools.filter((tool) => isMisspelt(tool.name, wanted));
   const [only] = candidates;
   return candidates.length === 1 && only?.enabled === true && only.policy === 'allow' ? only : undefined;
-}
-
-function sameName(lower: string) {
-  return (tool: ToolSpec): boolean => tool.name.toLowerCase() === lower;
-}
-
-function sameEnding(lower: string) {
-  return (tool: ToolSpec): boolean => lower !== '' && tool.name.toLowerCase().endsWith(`_${lower}`);
 }
 
 function nearest(tools: readonly ToolSpec[], lower: string): readonly string[] {

@@ -1,6 +1,6 @@
 import { wrongOption } from '../json/known-options.ts';
 import type { Issue } from '../json/errors.ts';
-import { type Json, type JsonObject, type JsonSchema, isJsonObject } from '../json/json.ts';
+import { type Json, type JsonObject, type JsonSchema, isJsonObject, memberOf } from '../json/json.ts';
 import { toJson } from '../json/to-json.ts';
 import { pointer } from '../parsing/schema/fit-context.ts';
 
@@ -116,9 +116,8 @@ export function writtenAsJson(
   standard: StandardSchema['~standard'],
   options: { readonly [name: string]: unknown } = {},
 ): unknown {
-  const converter: unknown = Reflect.get(standard, 'jsonSchema');
-  const input: unknown =
-    typeof converter === 'object' && converter !== null ? Reflect.get(converter, 'input') : undefined;
+  const converter = memberOf(standard, 'jsonSchema');
+  const input = memberOf(converter, 'input');
   if (typeof input !== 'function') return undefined;
   return Reflect.apply(input, converter, [{ target: 'draft-2020-12', ...options }]);
 }

@@ -68,15 +68,8 @@ export function sourceOf({ description, origin, changes }: ToolSpec): ToolSource
   if (origin.kind !== 'mcp') return {};
   const { address, title, annotations } = origin.identity ?? {};
   const said = description === '' ? undefined : description;
-  return defined({
-    server: origin.server,
-    address,
-    serverTool: origin.tool,
-    title,
-    description: said,
-    annotations,
-    changes,
-  });
+  const { server, tool: serverTool } = origin;
+  return defined({ server, address, serverTool, title, description: said, annotations, changes });
 }
 
 /** Why a person is asked, in a sentence. */

@@ -2,6 +2,7 @@ import { POLICIES, type Effects, type Policy } from './spec.ts';
 import type { Issue } from '../json/errors.ts';
 import type { Json, JsonObject, JsonSchema } from '../json/json.ts';
 import { named, optionsOf, wrongOption } from '../json/known-options.ts';
+import { describeThrown } from '../json/to-json.ts';
 import { checkOnError } from '../recovery/plan-data.ts';
 import type { OnError } from '../recovery/steps.ts';
 import { readToolSchema, standardIssues } from './schema.ts';
@@ -113,13 +114,6 @@ export interface Tool {
   readonly execute: (args: JsonObject, context: ExecuteContext) => unknown;
 }
 
-/** What a definition tells the types about a tool: `tool()` leaves it out. */
-interface ToolTypes<TArgs, TOutput, TContext> {
-  readonly args: TArgs;
-  readonly output: TOutput;
-  readonly context: (context: TContext) => void;
-}
-
 /** A tool whose name, arguments, output and context are statically typed. */
 export interface TypedTool<
   TName extends string = string,
@@ -128,7 +122,8 @@ export interface TypedTool<
   TContext = unknown,
 > extends Tool {
   readonly name: TName;
-  readonly '~types'?: ToolTypes<TArgs, TOutput, TContext>;
+  /** What a definition tells the types: `tool()` leaves it out. */
+  readonly '~types'?: { readonly args: TArgs; readonly output: TOutput; readonly context: (context: TContext) => void };
 }
 
 /** A tool for agents whose runs get this context. */
@@ -212,10 +207,9 @@ function checkDefinition(definition: unknown): void {
   };
   if (typeof get('description') !== 'string') wrong('description', 'a text that tells the model what the tool does');
   if (typeof get('execute') !== 'function') wrong('execute', 'a function');
-  if (get('validateArgs') !== undefined && typeof get('validateArgs') !== 'function')
-    wrong('validateArgs', 'a function');
-  if (get('needsApproval') !== undefined && typeof get('needsApproval') !== 'function')
-    wrong('needsApproval', "a function; for all calls, the policy is 'confirm'");
+  const isFunction = (member: string): boolean => ['undefined', 'function'].includes(typeof get(member));
+  if (!isFunction('validateArgs')) wrong('validateArgs', 'a function');
+  if (!isFunction('needsApproval')) wrong('needsApproval', "a function; for all calls, the policy is 'confirm'");
   if (!KNOWN_POLICIES.includes(get('policy'))) wrong('policy', "'allow', 'confirm' or 'deny'");
   if (get('needsApproval') !== undefined && ['allow', 'deny'].includes(String(get('policy'))))
     wrong('policy', "'confirm' where needsApproval says which calls a person must approve");
@@ -249,8 +243,7 @@ export function checkedBy(parts: OwnParts, check: StandardCheck | null = null): 
         const made = validateArgs === undefined ? undefined : await validateArgs(used as never, context);
         if (made !== undefined) used = made as Json;
       } catch (thrown) {
-        const message = thrown instanceof Error ? thrown.message : String(thrown);
-        return { ok: false, issues: [{ path: '', message }], own: true };
+        return { ok: false, issues: [{ path: '', message: describeThrown(thrown).message }], own: true };
       }
       if (needsApproval === undefined) return { ok: true, args: used };
       const needs = await needsApproval(used as never, context);

@@ -177,7 +177,8 @@ describe("confirm: 'wait'", () => {
     expect(agent.pending()).toEqual(run.pending);
     expect(agent.pending('another run')).toEqual([]);
     expect(tool.calls).toEqual([]);
-    expect(await run.approve('unknown')).toBe(false);
+    const noCalls: string[] = JSON.parse('["unknown", null, 7, {}]');
+    for (const none of noCalls) expect([await run.approve(none), await run.reject(none)]).toEqual([false, false]);
     expect(await run.approve(callId)).toBe(true);
     expect(await run.approve(callId)).toBe(false);
     expect(await run.reject(callId)).toBe(false);

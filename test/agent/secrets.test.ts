@@ -191,7 +191,7 @@ test('of a server’s variables those are secrets whose names say so, and an aut
 test('a mark that cannot be resolved never reaches a tool', async () => {
   const look = fakeTool('look');
   const agent = createAgent({
-    model: scriptedModel([calls(['look', { with: '«secret:7»' }]), 'Sorry.']),
+    model: scriptedModel([calls(['look', { with: '«secret:7» and «secret:8»' }]), 'Sorry.']),
     tools: [look],
     silent: true,
   });

@@ -114,6 +114,24 @@ describe('the model gets of an unmended error', () => {
     expect(reply.text.length).toBeLessThan(4200);
     expect(reply.result.issues).toHaveLength(10);
   });
+
+  test('a bounded text, however long a name it has called', async () => {
+    const model = scriptedModel([calls(['x'.repeat(100_000)]), 'Done.']);
+    const { errorHistory } = await createAgent({ model, tools: [fakeTool('look')], silent: true }).run('Go');
+    const [, , ...after] = model.requests[1]?.messages.filter(({ role }) => role !== 'assistant') ?? [];
+    expect(after.map(({ content }) => String(content).length < 2500)).toEqual([true, true]);
+    expect(errorHistory[0]?.message).toMatch(/^Tool 'x{1000} …' not found$/);
+  });
+
+  test.each([
+    [{ message: 'not yours', code: 5 }, '{"message":"not yours","code":5}'],
+    [Object.create(null), '{}'],
+    [new RangeError(''), 'RangeError'],
+    ['not yours', 'not yours'],
+  ])('for a check that throws %o: what it says', async (thrown: unknown, says) => {
+    const { result } = await told({ validateArgs: throwing(thrown) });
+    expect(result).toMatchObject({ error: `Argument validation failed: ${says}`, code: 'deserialization' });
+  });
 });
 
 test('a denied call and a success say nothing of attempts', async () => {

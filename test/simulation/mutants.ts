@@ -80,11 +80,7 @@ export const SOURCE_MUTANTS: readonly SourceMutant[] = [
   change(RESUME, 'caughtUp.resolve(undefined);\n              if (upgraded', 'if (upgraded'),
   change(RESUME, "if (upgraded.tools === 'now') live.follow(started, known, redactor);"),
   // Redaction.
-  change(
-    REDACTOR,
-    'redacted = redacted.replaceAll(secret, this.#markOf(secret))',
-    'redacted = redacted.replace(secret, this.#markOf(secret))',
-  ),
+  change(REDACTOR, 'part.replaceAll(secret, mark)', 'part.replace(secret, mark)'),
   change(REDACTOR, '(this.#numbers ??= new Map()).set(secret, number);'),
   change(REDACTOR, '[map(key), mapped(member, map)]', '[key, mapped(member, map)]'),
   change(REDACTOR, '.filter(({ length }) => length >= SHORTEST)', '.filter(({ length }) => length > 30)'),

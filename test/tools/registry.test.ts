@@ -1,3 +1,4 @@
+import { getEventListeners } from 'node:events';
 import { describe, expect, test, vi } from 'vitest';
 import { z } from 'zod';
 import { createAgent } from '../../src/agent/create-agent.ts';
@@ -174,6 +175,13 @@ describe('execute never throws, and gives a tool result', () => {
       status: 'error',
       error: expect.stringMatching(/not found$/),
     });
+  });
+
+  test('a signal that lives longer than its calls keeps nothing of them', async () => {
+    const registry = registryWith([fakeTool('look', [1, new Error('no')])]);
+    const { signal } = new AbortController();
+    for (const name of ['look', 'look', 'nothing']) await registry.execute(name, {}, { signal });
+    expect(getEventListeners(signal, 'abort')).toEqual([]);
   });
 
   test('a signal that aborts', async () => {

@@ -2,25 +2,11 @@ import { type JsonObject, lazyMembers } from '../../json/json.ts';
 import { copyOf, describeThrown, isError, toJson } from '../../json/to-json.ts';
 import { type ToolResult, toToolResult } from '../../tools/result.ts';
 import type { Effects, ToolOrigin } from '../../tools/spec.ts';
-import type { ProgressReport } from '../../tools/tool.ts';
+import type { ExecuteContext, ProgressReport } from '../../tools/tool.ts';
 import { Deadline } from '../deadline.ts';
 import { type LeafIo, leaf } from '../leaf.ts';
 import type { McpCalls, McpQuestion } from '../mcp/mcp-calls.ts';
 import { retryHint } from '../retry-after.ts';
-
-/** What a tool's function gets besides its arguments. */
-export interface ToolIo {
-  /** Aborts at the tool's timeout and when the run is cancelled. */
-  readonly signal: AbortSignal;
-  /** The same for every repetition of this call, also after a crash: pass it to services that accept idempotency keys. */
-  readonly idempotencyKey: string;
-  readonly callId: string;
-  /** The value given to `run(input, { context })`. */
-  readonly context: unknown;
-  /** What the person who approved the call said. */
-  readonly approvalReason?: string;
-  readonly reportProgress: (report: ProgressReport) => void;
-}
 
 /** One run of one tool. */
 export interface CallToolInput {
@@ -39,7 +25,7 @@ export interface CallToolInput {
 
 /** Looks up what the machines refer to only by name. */
 export interface CallToolPorts {
-  readonly local: (tool: string, agent: string) => ((args: JsonObject, io: ToolIo) => unknown) | undefined;
+  readonly local: (tool: string, agent: string) => ((args: JsonObject, io: ExecuteContext) => unknown) | undefined;
   readonly mcp: (agent: string) => Pick<McpCalls, 'callTool'>;
 }
 
@@ -76,11 +62,11 @@ interface UnderWay {
   readonly limit: Deadline;
   readonly io: LeafIo;
   isOver: boolean;
-  report?: ToolIo['reportProgress'];
+  report?: ExecuteContext['reportProgress'];
 }
 
 /** What a tool's function receives, as own properties: functions spread it. */
-function toolIo({ callId, approvalReason }: CallToolInput, call: UnderWay): ToolIo {
+function toolIo({ callId, approvalReason }: CallToolInput, call: UnderWay): ExecuteContext {
   const { context, traceparent } = call.io;
   return withLazyIo(
     {
@@ -94,14 +80,14 @@ function toolIo({ callId, approvalReason }: CallToolInput, call: UnderWay): Tool
 }
 
 /** Few tools ask for them. */
-const withLazyIo = lazyMembers<UnderWay, Pick<ToolIo, 'signal' | 'idempotencyKey' | 'reportProgress'>>({
+const withLazyIo = lazyMembers<UnderWay, Pick<ExecuteContext, 'signal' | 'idempotencyKey' | 'reportProgress'>>({
   signal: ({ limit }) => limit.signal,
   idempotencyKey: ({ io }) => io.idempotencyKey,
   reportProgress: (call) => (call.report ??= reporter(call)),
 });
 
 /** Passes on what a tool says of its progress while it is awaited. What is no report is not worth a failed call. */
-function reporter(call: UnderWay): ToolIo['reportProgress'] {
+function reporter(call: UnderWay): ExecuteContext['reportProgress'] {
   const tell = progressNotes(call.io.note);
   return (report) => {
     const { progress, total, message } = Object(report);

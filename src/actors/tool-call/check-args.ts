@@ -1,6 +1,7 @@
 import type { Issue } from '../../json/errors.ts';
-import { type Json, type JsonObject, isJsonObject, lazyMembers } from '../../json/json.ts';
+import { type JsonObject, isJsonObject, lazyMembers } from '../../json/json.ts';
 import { copyOf, describeThrown } from '../../json/to-json.ts';
+import type { Tool } from '../../tools/tool.ts';
 import { type Deadline, withinLimit } from '../deadline.ts';
 import { leaf } from '../leaf.ts';
 
@@ -23,17 +24,8 @@ export type CheckArgsOutput =
   | { readonly ok: true; readonly args: JsonObject; readonly approved?: true }
   | { readonly ok: false; readonly issues: readonly Issue[]; readonly own: boolean };
 
-/** The check by code of a tool: its Standard Schema, then `validateArgs`, then `needsApproval`. */
-export type ArgsCheck = (
-  args: JsonObject,
-  io: { readonly tool: string; readonly callId: string; readonly context: unknown; readonly signal: AbortSignal },
-) => Promise<
-  | { readonly ok: true; readonly args: Json; readonly approved?: true }
-  | Extract<CheckArgsOutput, { readonly ok: false }>
->;
-
 /** Runs a tool's own check of its arguments, where it has one. A check that takes too long has not accepted them. */
-export const checkArgs = (ports: { readonly check: (tool: string, agent: string) => ArgsCheck | undefined }) =>
+export const checkArgs = (ports: { readonly check: (tool: string, agent: string) => Tool['check'] }) =>
   leaf<CheckArgsInput, CheckArgsOutput>('checkArgs', OWN_PART, async (input, { signal, context }) => {
     const { callId, tool, args, agent, timeoutMs } = input;
     const check = ports.check(tool, agent);

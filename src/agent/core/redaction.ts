@@ -1,6 +1,6 @@
 import type { Children, RepairAgents } from '../below/child-port.ts';
 import type { Configured } from './configured.ts';
-import { type OwnRedactor, createRedactor } from '../../actors/redactor.ts';
+import { OwnRedactor } from '../../actors/redactor.ts';
 import type { RunRecord } from '../../journal/format/record.ts';
 import type { Recording } from '../../journal/format/recording.ts';
 import { type JournalStore, type RunJournal, type RunSecrets, journalOver } from '../../journal/run/run-journal.ts';
@@ -101,7 +101,7 @@ export class Redaction {
   }
 
   #redactor(kept?: Readonly<Record<string, string>>): OwnRedactor {
-    return createRedactor(
+    return new OwnRedactor(
       () => this.secrets(),
       kept,
       () => this.hidden(),

@@ -1,7 +1,7 @@
 import type { AskApprovalInput } from '../../actors/ask-approval.ts';
 import type { CallLlmInput } from '../../actors/call-llm.ts';
 import type { LeafIo, LeafWork } from '../../actors/leaf.ts';
-import type { Redactor } from '../../actors/redactor.ts';
+import type { Redactor } from '../../actors/journal.ts';
 import type { FollowedRun, FollowedWork, RunTelemetry, WorkOutcome, WorkTelemetry } from '../../actors/telemetry.ts';
 import type { CallToolInput } from '../../actors/tool-call/call-tool.ts';
 import { isJsonObject } from '../../json/json.ts';

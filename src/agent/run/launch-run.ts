@@ -1,6 +1,6 @@
-import { type Effect, LONG_TIMER_MS } from '../../actors/journal.ts';
+import { type Effect, LONG_TIMER_MS, type Redactor } from '../../actors/journal.ts';
 import { confirmIn } from '../below/agent-actors.ts';
-import type { OwnRedactor, Redactor } from '../../actors/redactor.ts';
+import type { OwnRedactor } from '../../actors/redactor.ts';
 import { writtenOutcome } from '../../journal/format/cut-recording.ts';
 import type { RunRecord } from '../../journal/format/record.ts';
 import { readRecording } from '../../journal/format/recording.ts';

@@ -54,8 +54,9 @@ export class PendingLogins {
   }
 }
 
-function serverOf(callId: string): string | null {
-  return callId.startsWith(LOGIN) ? callId.slice(LOGIN.length) : null;
+/** What a page has sent may be no text: no call is called so. */
+function serverOf(callId: unknown): string | null {
+  return typeof callId === 'string' && callId.startsWith(LOGIN) ? callId.slice(LOGIN.length) : null;
 }
 
 /** The calls of a run that wait for a person, read off its actors, whose root is given. */

@@ -1,6 +1,5 @@
-import type { Effect, OutsideEvent } from '../../actors/journal.ts';
+import type { Effect, OutsideEvent, Redactor } from '../../actors/journal.ts';
 import type { LeafWork } from '../../actors/leaf.ts';
-import type { Redactor } from '../../actors/redactor.ts';
 import type { RunPort } from '../../inspector/frames/run-port.ts';
 import type { RunRecord } from '../../journal/format/record.ts';
 import type { RunJournal } from '../../journal/run/run-journal.ts';

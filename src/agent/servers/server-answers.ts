@@ -3,7 +3,7 @@ import { DEFAULTS } from '../options/agent-settings.ts';
 import { LONGEST_TIMEOUT } from '../../actors/deadline.ts';
 import type { Confirm } from '../../actors/ask-approval.ts';
 import type { Model, ModelRequest } from '../../actors/model.ts';
-import type { Redactor } from '../../actors/redactor.ts';
+import type { Redactor } from '../../actors/journal.ts';
 import type { McpAnswers, McpElicit, McpSampled, McpSampling } from '../../mcp/config/answers.ts';
 import { readMcpServer } from '../../mcp/config/read-config.ts';
 import type { AgentOptions } from '../options/agent-options.ts';

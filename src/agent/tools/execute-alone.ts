@@ -18,8 +18,10 @@ import type { RecoveryData, ResolvedSlot } from '../../recovery/plan-data.ts';
 import type { SlotName } from '../../recovery/steps.ts';
 import type { Tool } from '../../tools/tool.ts';
 
-/** Who is asked about calls that need it, and where "always allow" is kept. */
-export interface Asking {
+/** The owner of the tools: who is asked about calls that need it, and where "always allow" is kept. */
+export interface RegistryHome {
+  readonly mcp: McpCalls;
+  settings(): AgentSettings;
   confirm(): Promise<Confirm | 'wait' | undefined>;
   permissions(): Promise<Permissions | undefined>;
 }
@@ -37,43 +39,46 @@ interface AloneCall {
   readonly name: string;
   readonly args: unknown;
   readonly io: { readonly signal?: AbortSignal; readonly context?: unknown };
-  readonly mcp: McpCalls;
-  readonly settings: AgentSettings;
-  readonly asking: Asking;
+  readonly home: RegistryHome;
 }
 
 /** Runs the toolCall machine for one call outside of any run: no loop guard, nothing recorded. */
 export async function executeAlone(call: AloneCall): Promise<ToolResult> {
-  const { registry, settings } = call;
+  const { registry, home } = call;
   // Callers without types may pass anything; a name that is not a string names no tool.
   const name = typeof call.name === 'string' ? call.name : String(call.name);
   const json = toJson(call.args);
   if (!json.ok) return { status: 'error', error: `Invalid arguments for '${name}': ${json.reason}` };
   const args = typeof json.value === 'string' && json.value.trim() === 'null' ? {} : (json.value ?? {});
   const request = { callId: 'c1', tool: name, args, unreadable: null, toolCallId: null };
-  const granted = await grantedBy(registry, await call.asking.permissions());
+  const granted = await grantedBy(registry, await home.permissions());
   const actor = createActor(machineFor(call), {
     input: {
       request: typeof args === 'string' ? withArguments({ request, spec: null }, args) : request,
       tools: registry.specs(granted).map(runByItself),
       verdict: 'clear',
-      settings,
+      settings: home.settings(),
       caller: { ...NO_CALLER, recovery: registry.recovery() },
     },
   });
+  const { signal } = call.io;
   const outcome = await new Promise<CallOutcome | { readonly failed: string } | null>((resolve) => {
-    actor.subscribe({
-      next: (snapshot) => {
-        if (snapshot.status === 'done') resolve(snapshot.output);
-      },
-      error: (thrown) => resolve({ failed: describeThrown(thrown).message }),
-    });
+    const end: typeof resolve = (value) => {
+      signal?.removeEventListener('abort', stop);
+      resolve(value);
+    };
     const stop = (): void => {
       actor.stop();
-      resolve(null);
+      end(null);
     };
-    if (call.io.signal?.aborted === true) return stop();
-    call.io.signal?.addEventListener('abort', stop, { once: true });
+    actor.subscribe({
+      next: (snapshot) => {
+        if (snapshot.status === 'done') end(snapshot.output);
+      },
+      error: (thrown) => end({ failed: describeThrown(thrown).message }),
+    });
+    if (signal?.aborted === true) return stop();
+    signal?.addEventListener('abort', stop);
     actor.start();
   });
   if (outcome === null) return { status: 'error', error: `Tool '${name}' was cancelled` };
@@ -85,7 +90,7 @@ function runByItself(spec: ToolSpec): ToolSpec {
   return spec.origin.kind === 'agent' ? { ...spec, origin: { kind: 'local' } } : spec;
 }
 
-function machineFor({ registry, io, mcp, asking }: AloneCall) {
+function machineFor({ registry, io, home }: AloneCall) {
   const { context } = io;
   return toolCallMachine.provide({
     actors: {
@@ -94,7 +99,7 @@ function machineFor({ registry, io, mcp, asking }: AloneCall) {
           const tool = registry.find(name);
           return tool === undefined ? undefined : (args, execution) => tool.execute(args, { ...execution, context });
         },
-        mcp: () => mcp,
+        mcp: () => home.mcp,
       }),
       checkArgs: checkArgs({
         check: (name) => {
@@ -102,15 +107,15 @@ function machineFor({ registry, io, mcp, asking }: AloneCall) {
           return check === undefined ? undefined : (args, checking) => check(args, { ...checking, context });
         },
       }),
-      askApproval: askApproval({ confirm: () => confirmWith(asking, context) }),
+      askApproval: askApproval({ confirm: () => confirmWith(home, context) }),
       runFixer: runFixer({ slot: (name, slot) => registry.slot(name, slot) }),
-      rememberPermission: rememberPermission({ add: async (spec) => keepGrant(await asking.permissions(), spec) }),
+      rememberPermission: rememberPermission({ add: async (spec) => keepGrant(await home.permissions(), spec) }),
     },
   });
 }
 
 /** Without a run there is no `approve`, so a call that would wait for it is denied. */
-async function confirmWith(asking: Asking, context: unknown): Promise<Confirm | undefined> {
-  const confirm = await asking.confirm();
+async function confirmWith(home: RegistryHome, context: unknown): Promise<Confirm | undefined> {
+  const confirm = await home.confirm();
   return confirm === undefined || confirm === 'wait' ? undefined : (request) => confirm({ ...request, context });
 }

@@ -7,7 +7,6 @@ import type { Confirm } from '../../actors/ask-approval.ts';
 import { McpError, type McpCalls } from '../../actors/mcp/mcp-calls.ts';
 import { deepFreeze } from '../../json/json.ts';
 import {
-  type AgentSettings,
   DEFAULT_SETTINGS,
   type ServerNote,
   type SkillNote,
@@ -21,7 +20,7 @@ import type { Skill } from '../../tools/skill.ts';
 import type { Tool } from '../../tools/tool.ts';
 import { optionError, withoutUndefined } from '../options/option-error.ts';
 import { boundWhenTaken } from '../options/bound-methods.ts';
-import { type Asking, executeAlone } from './execute-alone.ts';
+import { type RegistryHome, executeAlone } from './execute-alone.ts';
 import type { Granted } from './granted.ts';
 import type { Permissions } from '../options/option-types.ts';
 
@@ -104,12 +103,6 @@ function checkRegistryOptions(options: ToolRegistryOptions): void {
   const given: unknown = withoutUndefined(options);
   const checked = schema.safeParse(given);
   if (!checked.success) throw optionError('createToolRegistry', schema, checked.error, given);
-}
-
-/** The owner of the tools, for calls by code. */
-interface RegistryHome extends Asking {
-  readonly mcp: McpCalls;
-  settings(): AgentSettings;
 }
 
 /** A registry with what an agent needs: it also knows tools of MCP servers, skills and agents below. */
@@ -195,8 +188,7 @@ export class OwnRegistry extends Tools implements ToolRegistry {
     args: unknown = {},
     io: { readonly signal?: AbortSignal; readonly context?: unknown } = {},
   ): Promise<ToolResult> {
-    const { mcp } = this.#home;
-    return executeAlone({ registry: this, name, args, io, mcp, settings: this.#home.settings(), asking: this.#home });
+    return executeAlone({ registry: this, name, args, io, home: this.#home });
   }
 }
 

@@ -6,7 +6,7 @@
  *    takes a transition again, it is shown again from there.
  */
 import { type AnyActorRef, type InspectionEvent, type AnyMachineSnapshot, isMachineSnapshot } from 'xstate';
-import { createRedactor } from '../../actors/redactor.ts';
+import { OwnRedactor } from '../../actors/redactor.ts';
 import { rootOf, isMachine, isRestored } from '../frames/actors.ts';
 import type { WatchedActor } from '../frames/run-port.ts';
 import type { SessionList } from './session-list.ts';
@@ -191,7 +191,7 @@ export class LiveSystems {
 function ownOf(root: AnyActorRef): About {
   const logic: unknown = Reflect.get(root, 'logic');
   const name = (isMachine(logic) ? actorName(root.id, logic, null) : null) ?? root.id;
-  return { title: name, agent: name, can: ['send'], redact: createRedactor(() => []).redact };
+  return { title: name, agent: name, can: ['send'], redact: new OwnRedactor().redact };
 }
 
 function isStart(inspected: InspectionEvent): boolean {

@@ -6,7 +6,7 @@
  */
 import type { AnyMachineSnapshot, AnyStateMachine } from 'xstate';
 import { inPath } from '../../actors/leaf.ts';
-import { createRedactor } from '../../actors/redactor.ts';
+import { OwnRedactor } from '../../actors/redactor.ts';
 import type { Json } from '../../json/json.ts';
 import { eventName } from '../../machines/events/transition-log.ts';
 import { drawMachine, transitionIds } from '../frames/drawing.ts';
@@ -64,7 +64,7 @@ export class ReceivedSession {
       ...options,
       agent: app,
       can: [],
-      redact: createRedactor(() => []).redact,
+      redact: new OwnRedactor().redact,
       act: () =>
         Promise.resolve({ ok: false, message: 'It runs in another program, which only reports what happens.' }),
     });

@@ -15,9 +15,10 @@ import {
   type OutsideEvent,
   type Perform,
   type PerformIo,
+  NO_REDACTOR,
+  type Redactor,
 } from '../../actors/journal.ts';
 import { type LeafHost, type LeafWork, NO_WORK, attachHost, findActor } from '../../actors/leaf.ts';
-import { NO_REDACTOR, type Redactor } from '../../actors/redactor.ts';
 import { type Json, type JsonObject, isJsonObject } from '../../json/json.ts';
 import type { Recorder } from '../format/recorder.ts';
 

@@ -68,7 +68,7 @@ export function planReport(plan: PlanProgress, note: string, maxChars: number): 
 export function recoveryText(task: string, failure: Failure): string {
   const failed = failure.failed.map(
     ({ tool, args, error }) =>
-      `- Tool: ${tool}\n  Arguments: ${cutMiddle(JSON.stringify(args), 1000)}\n  Error: ${error}`,
+      `- Tool: ${cutMiddle(tool, 1000)}\n  Arguments: ${cutMiddle(JSON.stringify(args), 1000)}\n  Error: ${error}`,
   );
   const lines = [...headOf(failure), ...failed, `Original task: ${task}`];
   if (failure.succeeded.length > 0) lines.push(`Already succeeded: ${failure.succeeded.join(', ')}`);

@@ -5,7 +5,7 @@ import { type ToolIdentity } from '../../tools/spec.ts';
 import type { McpTarget } from '../config/config.ts';
 import type { McpTool } from '../../actors/mcp/mcp-calls.ts';
 import { type JsonObject, isJsonObject, defined } from '../../json/json.ts';
-import { createRedactor } from '../../actors/redactor.ts';
+import { OwnRedactor } from '../../actors/redactor.ts';
 
 /** Which server it is, whatever the configuration calls it. */
 export type ServerIdentity = Pick<ToolIdentity, 'address' | 'serverId'>;
@@ -63,7 +63,7 @@ function leadsFromFolder(part: string): boolean {
 
 /** `--api-key abc` and `--token=abc` hold a secret; so does what looks like a key, or an address with a password. */
 function withoutSecrets(args: readonly string[]): readonly string[] {
-  const redactor = createRedactor(() => []);
+  const redactor = new OwnRedactor();
   return args.map((arg, at) => {
     const [, name, value] = /^(-{0,2}[\w.-]+)=(.+)$/s.exec(arg) ?? [];
     if (name !== undefined && value !== undefined && NAMES_A_SECRET.test(name)) return `${name}=${HIDDEN}`;

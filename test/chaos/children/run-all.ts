@@ -3,7 +3,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { createAgent } from '../../../src/agent/create-agent.ts';
 import { ModelError, type Model, type ModelRequest, type ModelReply } from '../../../src/actors/model.ts';
-import type { ToolIo } from '../../../src/actors/tool-call/call-tool.ts';
+import type { ExecuteContext } from '../../../src/tools/tool.ts';
 import { fileJournal } from '../../../src/journal/stores/file.ts';
 import { createMcpConnection } from '../../../src/mcp/index.ts';
 import type { JsonObject } from '../../../src/json/json.ts';
@@ -108,12 +108,12 @@ function hasSucceeded(recording: string, key: string): boolean {
 }
 
 function toolsOf(run: string, path: string, log: string) {
-  const deed = (name: string, { callId, idempotencyKey: key }: ToolIo, finished: boolean): void => {
+  const deed = (name: string, { callId, idempotencyKey: key }: ExecuteContext, finished: boolean): void => {
     const alreadyKnown = !finished && hasSucceeded(readFileSync(path, 'utf8'), key.slice(run.length + 1));
     const noted: Deed = { run, tool: name, finished, callId, key, alreadyKnown };
     appendFileSync(log, `${JSON.stringify(noted)}\n`);
   };
-  const work = async <T>(name: string, io: ToolIo, result: T): Promise<T> => {
+  const work = async <T>(name: string, io: ExecuteContext, result: T): Promise<T> => {
     deed(name, io, false);
     await wait(name === 'look' ? 2 : 1);
     deed(name, io, true);

@@ -1,11 +1,11 @@
 import { type ChildProcessByStdio, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { readdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { dirname, join } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { changePermissions } from '../../../src/security/permissions-file.ts';
+import { changePermissions, replaceFile } from '../../../src/security/permissions-file.ts';
 import { takeLock } from '../../../src/security/lock-file.ts';
 import { kept, ownFolder, permissionFolder } from './permission-folder.ts';
 
@@ -65,18 +65,29 @@ test('a process that is killed while it adds leaves a whole file, and nobody wai
 test('one that waits gets the lock as soon as it is free', () => {
   const path = join(ownFolder(), 'lock');
   const first = takeLock(path);
-  expect(takeLock(path, { waitMs: 0 })).toBeNull();
+  expect(takeLock(path, 0)).toBeNull();
   first?.release();
-  expect(takeLock(path, { waitMs: 0 })?.isHeld()).toBe(true);
+  expect(takeLock(path, 0)?.isHeld()).toBe(true);
 });
 
 test('a lock of an unknown machine is taken over when it is old, not before', () => {
   const path = join(ownFolder(), 'lock');
-  writeFileSync(path, '1 another-machine token');
-  expect(takeLock(path, { waitMs: 0 })).toBeNull();
-  const longAgo = new Date(Date.now() - 60_000);
-  utimesSync(path, longAgo, longAgo);
-  expect(takeLock(path, { waitMs: 0 })?.isHeld()).toBe(true);
+  const over = spawnSync(process.execPath, ['--version']).pid;
+  for (const ageMs of [60_000, -60_000]) {
+    writeFileSync(path, `${String(over)} another-machine token`);
+    expect(takeLock(path, 0)).toBeNull();
+    // Its clock may be ahead of ours.
+    const changed = new Date(Date.now() - ageMs);
+    utimesSync(path, changed, changed);
+    expect(takeLock(path, 0)?.isHeld()).toBe(true);
+  }
+});
+
+test('a file that cannot be replaced stays, and nothing is left beside it', () => {
+  const folder = ownFolder();
+  mkdirSync(join(folder, 'taken', 'by'), { recursive: true });
+  expect(() => replaceFile(join(folder, 'taken'), 'text')).toThrow(/taken/);
+  expect(readdirSync(folder)).toEqual(['taken']);
 });
 
 test('whoever lost its lock knows, and does not release that of the next', () => {
@@ -84,7 +95,7 @@ test('whoever lost its lock knows, and does not release that of the next', () =>
   const slow = takeLock(path);
   const longAgo = new Date(Date.now() - 60_000);
   utimesSync(path, longAgo, longAgo);
-  const next = takeLock(path, { waitMs: 0 });
+  const next = takeLock(path, 0);
   expect([slow?.isHeld(), next?.isHeld()]).toEqual([false, true]);
   slow?.release();
   expect(readFileSync(path, 'utf8')).not.toBe('');

@@ -21,6 +21,45 @@ test('what was always allowed is still allowed after a restart', () => {
   expect(later.list()).toEqual(['get_weather']);
 });
 
+test('a tool of a server is taken back by either of its names, and with a server only there', () => {
+  const { open } = permissionFolder();
+  const store = open({ agent: 'mine' });
+  const elsewhere = { ...SERVER_TOOL, server: 'y', serverId: '2', name: 'y_t' };
+  const left = (name: string, server?: string) => {
+    for (const one of [SERVER_TOOL, elsewhere]) store.add(one.name, one);
+    expect(store.remove(name, server)).toBe(true);
+    return store.listServerTools().map((one) => one.name);
+  };
+  expect([left('x_t'), left('t', 'y'), left('t')]).toEqual([['y_t'], ['x_t'], []]);
+});
+
+test('what has changed of a tool is told with what stands around it, also behind what is kept', () => {
+  const { open } = permissionFolder();
+  const store = open({ agent: 'mine' });
+  const now = (shown: Partial<typeof SHOWN>) => ({ ...SERVER_TOOL, fingerprint: 'g', shown: { ...SHOWN, ...shown } });
+  const long = (word: string) => `${'a'.repeat(900)}${word}${'z'.repeat(900)}`;
+  store.add('x_t', { ...SERVER_TOOL, shown: { ...SHOWN, description: long('reads') } });
+  expect(store.changesOf(now({ description: long('writes') }))).toEqual([
+    {
+      what: 'description',
+      before: `…${'a'.repeat(100)}reads${'z'.repeat(295)}…`,
+      after: `…${'a'.repeat(100)}writes${'z'.repeat(294)}…`,
+    },
+  ]);
+  const inputSchema = 'x'.repeat(4000);
+  store.add('x_t', { ...SERVER_TOOL, shown: { ...SHOWN, inputSchema } });
+  expect(store.changesOf(now({ inputSchema }))).toMatchObject([{ what: 'input schema' }]);
+  expect(store.changesOf(SERVER_TOOL)).toBeNull();
+});
+
+test('an agent that asks for its store again gets the same, which warns once', () => {
+  const { path, warnings, open } = permissionFolder();
+  mkdirSync(path, { recursive: true });
+  const store = open();
+  for (let times = 0; times < 3; times += 1) store.forAgent('mine').isAlwaysAllowed('t');
+  expect(warnings).toHaveLength(1);
+});
+
 test('a store that nobody wrote to allows nothing, and makes no file', () => {
   const { folder, open } = permissionFolder();
   expect([open().list(), open().isAlwaysAllowed('x'), open().remove('x')]).toEqual([[], false, false]);
@@ -254,6 +293,13 @@ describe('a file that is not as it should be', () => {
     expect(content()).toEqual(kept({ a: ['t'] }));
     expect(readdirSync(dirname(path))).toHaveLength(2);
     expect(warnings).toHaveLength(1);
+  });
+
+  test('a file that an editor of Windows has saved is one, and stays', () => {
+    const { open, write, folder } = permissionFolder();
+    write(`\ufeff{\r\n"version": 1, "agents": { "mine": ["t"] } }\r\n`);
+    expect(open({ agent: 'mine' }).isAlwaysAllowed('t')).toBe(true);
+    expect(readdirSync(folder)).toHaveLength(1);
   });
 
   test('without a listener the report is a warning of the process', () => {

@@ -26,7 +26,7 @@ function windows(entries: readonly string[], links: Readonly<Record<string, stri
       return entry;
     },
   };
-  return { touched, inside: (requested: string, base = 'C:\\Data') => leadsInside(world, base, requested) };
+  return { touched, world, inside: (requested: string, base = 'C:\\Data') => leadsInside(world, base, requested) };
 }
 
 const DISK = [
@@ -163,6 +163,14 @@ describe('on Windows', () => {
     expect(
       ['..\\x', '\\\\nas\\share\\x', '\\\\nas\\other\\Data\\x', 'C:\\Data\\x'].map((path) => inside(path, base)),
     ).toEqual([false, false, false, false]);
+  });
+
+  test('of a base on a drive that stands for a folder of another, paths on both drives count', () => {
+    const { world } = windows([...DISK, 'S:\\', 'S:\\Data']);
+    const canonical = (path: string) => world.canonical(path).replace('S:\\', 'C:\\');
+    const inside = (path: string) => leadsInside({ ...world, canonical }, 'S:\\Data', path);
+    expect(['x', 'S:\\Data\\x', 'C:\\Data\\x'].map(inside)).toEqual([true, true, true]);
+    expect(['S:\\x', 'C:\\Data2', 'D:\\Data'].map(inside)).toEqual([false, false, false]);
   });
 
   test('a base is found whatever its case, and refused when it is not there', () => {

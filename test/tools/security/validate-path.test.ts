@@ -34,6 +34,7 @@ beforeAll(() => {
     'data/loop-2': 'loop-1',
     'data/self': 'self/x',
     'data/sub/up': '../..',
+    'data/odd\\link': '../data2',
     'to-data': 'data',
     'data2/back': '../data',
   };
@@ -90,6 +91,8 @@ test.each([
   'to-sub/new',
   'out-and-in/deep',
   'to-deep/../deep/x',
+  'not-yet/out-abs',
+  'not/yet/../../file.txt',
 ])('inside: %j', (requested) => {
   expect(validatePath(base, requested)).toBe(true);
 });
@@ -133,6 +136,7 @@ test.each([
   '\0',
   'a\0/../../x',
   'sub\0.txt',
+  'not-yet/\0.txt',
   '~',
   '~/',
   '~/x',
@@ -145,6 +149,7 @@ test.each([
   '..\\..\\etc',
   'sub\\..\\..\\x',
   'sub/..\\../x',
+  'odd\\link',
   '\\etc\\passwd',
   '\\\\server\\share',
   '\ud800',
