@@ -83,8 +83,10 @@ export const recover = {
   retry: (options: RetryOptions = {}): RecoveryStep => {
     checkRetry(options);
     const { maxAttempts = 3, backoff: wait = null, whenUnknown = false } = options;
-    const isWait = wait === null || backoffShape.safeParse(wait).success;
-    must('retry', 'backoff must be made by recover.exponential() or recover.constant()', isWait);
+    const checked = wait === null ? null : backoffShape.safeParse(wait);
+    if (checked?.success === false)
+      for (const { path, message } of checked.error.issues)
+        must('retry', `${['backoff', ...path].join('.')}${path.length > 0 ? ':' : ''} ${message}`, false);
     must('retry', 'whenUnknown must be true or false', typeof whenUnknown === 'boolean');
     return { kind: 'retry', maxAttempts: whole('retry', 'maxAttempts', maxAttempts), backoff: wait, whenUnknown };
   },

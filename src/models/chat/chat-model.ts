@@ -10,11 +10,11 @@ import {
   settleEndpoint,
   type ChatModelOptions,
   type Endpoint,
-  rememberSecrets,
 } from '../endpoint/endpoint.ts';
 import { processEnvironment, readVariable, type Environment } from '../endpoint/environment.ts';
 import { discoveredSource, settledSource, type EndpointSource } from '../discovery/discover-endpoint.ts';
 import { refuseIfBanned } from '../endpoint/live-guard.ts';
+import { rememberSecrets } from '../endpoint/model-secrets.ts';
 import { untilAborted } from '../http/fetch.ts';
 import { parseModelName } from '../endpoint/presets.ts';
 import { type StateSending, stateSending } from './returned-state.ts';
@@ -115,7 +115,7 @@ export function createChatModel(source: EndpointSource, options: ChatModelOption
       const connectMs = io.connectMs ?? options.connectMs ?? DEFAULT_CONNECT_MS;
       const reply = await askModel({ ...place, extra: options.body, connectMs, responseMs }, request, io);
       hasReplied = true;
-      if ((reply.toolCalls ?? []).length > 0) place.memory.callsNatively = true;
+      if (reply.toolCalls?.some(({ name }) => name.trim() !== '') === true) place.memory.callsNatively = true;
       return withUnsaid(reply, unsaid);
     },
     async check({ minContextSize, signal }) {

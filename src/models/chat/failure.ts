@@ -1,5 +1,6 @@
 import { ModelError, type ModelErrorCode } from '../../actors/model.ts';
-import { endpointText, howToSetKey, type Endpoint, secretKey } from '../endpoint/endpoint.ts';
+import { endpointText, howToSetKey, type Endpoint } from '../endpoint/endpoint.ts';
+import { secretKey } from '../endpoint/model-secrets.ts';
 import { readRetryAfter } from '../../actors/retry-after.ts';
 import { isJsonObject, type JsonObject, parsedText, memberOf } from '../../json/json.ts';
 import { isError } from '../../json/to-json.ts';
@@ -231,8 +232,11 @@ const MAX_MESSAGE = 600;
 
 /** Reads an error body in any of the forms in use: OpenAI's, Ollama's, vLLM's, FastAPI's, Gemini's list, plain text. */
 export function readServerError(body: unknown): ServerError {
-  const outer = Array.isArray(body) ? body[0] : body;
-  const said: unknown = isJsonObject(outer) ? (outer['error'] ?? outer['base_resp'] ?? outer) : outer;
+  const outer = firstOf(body);
+  // Cloudflare's gateway sends a list of errors, its models one under another name.
+  const said = isJsonObject(outer)
+    ? firstOf(outer['error'] ?? outer['base_resp'] ?? (messageOf(outer) === '' ? (outer['errors'] ?? outer) : outer))
+    : outer;
   // Groq's, in a stream, may lie in another.
   const within = memberOf(said, 'message') === undefined ? memberOf(said, 'error') : undefined;
   const inner: JsonObject = [within, said].find(isJsonObject) ?? { message: textOf(said) ?? '' };
@@ -270,6 +274,10 @@ export function isTooManyTools({ code, param }: ServerError): boolean {
 /** The request's top-level field that the error names, such as `stream_options` for `stream_options.include_usage`. */
 export function blamedField(error: ServerError): string | undefined {
   return error.param?.split(/[.[]/, 1)[0];
+}
+
+function firstOf(value: unknown): unknown {
+  return Array.isArray(value) ? value[0] : value;
 }
 
 function messageOf(error: JsonObject): string {
