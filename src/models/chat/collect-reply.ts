@@ -215,12 +215,13 @@ function readPiece(entry: JsonObject): Piece {
   const inner = entry['function'];
   const source = isJsonObject(inner) ? inner : entry;
   const { id } = entry;
-  const args = source['arguments'];
+  const args = source['arguments'] ?? '';
   return {
     index: indexOf(entry['index']),
     id: typeof id === 'string' && id !== '' ? id : undefined,
     name: typeof source['name'] === 'string' ? source['name'] : '',
-    args: typeof args === 'string' || isJsonObject(args) ? args : '',
+    // Of another type they are passed on as text, and fail as what they are: a call without them is another call.
+    args: typeof args === 'string' || isJsonObject(args) ? args : JSON.stringify(args),
   };
 }
 
