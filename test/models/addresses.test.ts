@@ -1,7 +1,8 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { createAgent } from '../../src/agent/create-agent.ts';
 import { configuredModel } from '../../src/models/chat/chat-model.ts';
-import { type ChatModelOptions, isOpenAIHost, settleEndpoint } from '../../src/models/endpoint/endpoint.ts';
+import { type ChatModelOptions, settleEndpoint } from '../../src/models/endpoint/endpoint.ts';
+import { isOpenAIHost } from '../../src/models/endpoint/presets.ts';
 import { startModelServer } from '../support/model-server.ts';
 import { modelAt, overEachTransport, overOwnTransports } from '../support/transports.ts';
 

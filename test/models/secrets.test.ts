@@ -2,7 +2,7 @@ import { inspect } from 'node:util';
 import { expect, onTestFinished, test } from 'vitest';
 import { createAgent } from '../../src/agent/create-agent.ts';
 import { configuredModel } from '../../src/models/chat/chat-model.ts';
-import { secretsOf } from '../../src/models/endpoint/model-secrets.ts';
+import { secretsOf } from '../../src/models/endpoint/endpoint.ts';
 import { startModelServer } from '../support/model-server.ts';
 import { ask } from './ask.ts';
 

@@ -5,7 +5,7 @@ import { AzureOpenAI, OpenAI } from 'openai';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { createAgent } from '../../src/agent/create-agent.ts';
 import { configuredModel } from '../../src/models/chat/chat-model.ts';
-import { secretsOf } from '../../src/models/endpoint/model-secrets.ts';
+import { secretsOf } from '../../src/models/endpoint/endpoint.ts';
 import { chatModel, type ChatModelOptions } from '../../src/models/index.ts';
 import { startModelServer, type ModelServerOptions, type Scripted } from '../support/model-server.ts';
 import { modelAt, overEachTransport, overOwnTransports } from '../support/transports.ts';

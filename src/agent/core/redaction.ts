@@ -4,7 +4,7 @@ import { type OwnRedactor, createRedactor } from '../../actors/redactor.ts';
 import type { RunRecord } from '../../journal/format/record.ts';
 import type { Recording } from '../../journal/format/recording.ts';
 import { type JournalStore, type RunJournal, type RunSecrets, journalOver } from '../../journal/run/run-journal.ts';
-import { secretsOf } from '../../models/endpoint/model-secrets.ts';
+import { secretsOf } from '../../models/endpoint/endpoint.ts';
 import type { McpBinding } from '../servers/mcp-binding.ts';
 import { serverSecrets } from '../../mcp/config/environment-variables.ts';
 

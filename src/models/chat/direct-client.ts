@@ -3,7 +3,8 @@ import { processEnvironment, readVariable, type Environment } from '../endpoint/
 import { findRoute } from '../http/http-routes.ts';
 import { bodyOf, NodeRequest } from '../http/node-request.ts';
 import type { ResponseHeaders } from './failure.ts';
-import { addressBelow, isOpenAIHost } from '../endpoint/endpoint.ts';
+import { addressBelow } from '../endpoint/endpoint.ts';
+import { isOpenAIHost } from '../endpoint/presets.ts';
 import { customHeaders, type ClientSettings } from './openai-client.ts';
 import type { ChatClient, ResponseListener } from './send-request.ts';
 
@@ -61,6 +62,7 @@ function headerList({ authorization, headers }: ClientSettings, isOpenAI: boolea
   const all = new Map<string, string>();
   const add = (more: Readonly<Record<string, string | undefined>>) => {
     for (const [name, value] of Object.entries(more))
+      // oxlint-disable-next-line no-unnecessary-type-conversion -- Programs in JavaScript give numbers.
       if (value !== undefined) all.set(name.toLowerCase(), String(value).trim());
   };
   add({ accept: 'application/json', 'content-type': 'application/json', 'user-agent': 'signalbox', authorization });

@@ -93,14 +93,7 @@ async function openClient(
 /** A hosted server is not asked without a key. */
 function refuseWithoutKey(endpoint: Endpoint, { headers }: ChatModelOptions): void {
   const { preset, baseURL, apiKey, client } = endpoint;
-  if (
-    client !== undefined ||
-    preset === undefined ||
-    preset.local ||
-    preset.baseURL !== baseURL ||
-    apiKey !== undefined
-  )
-    return;
+  if (client !== undefined || apiKey !== undefined || preset?.local !== false || preset.baseURL !== baseURL) return;
   if (Object.keys(headers ?? {}).some((name) => /authorization|key/i.test(name))) return;
   throw new ModelError('auth', `No API key for ${preset.title}: ${howToSetKey(endpoint)}.`);
 }

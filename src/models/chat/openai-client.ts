@@ -1,6 +1,7 @@
 import { parsedText } from '../../json/json.ts';
 import type { OpenAI } from 'openai/client';
-import { type ClientRequestOptions, type Fetch, type OpenAIClient, isOpenAIHost } from '../endpoint/endpoint.ts';
+import type { ClientRequestOptions, Fetch, OpenAIClient } from '../endpoint/endpoint.ts';
+import { isOpenAIHost } from '../endpoint/presets.ts';
 import { processEnvironment, readVariable } from '../endpoint/environment.ts';
 import { readBeside, readBody, type BodyReading } from '../http/fetch.ts';
 import type { RefusedRequest, ResponseHeaders } from './failure.ts';

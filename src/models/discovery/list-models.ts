@@ -106,36 +106,26 @@ export async function pickModel(
 async function askLoaded(endpoint: Endpoint, options: AskOptions): Promise<string | undefined> {
   const { origin } = new URL(endpoint.baseURL);
   switch (endpoint.preset?.name) {
-    case 'lemonade': {
-      const health = await ask(addressBelow(endpoint.baseURL, '/health'), options);
-      return textOf(health['model_loaded']);
-    }
-    case 'ollama': {
-      const running = await ask(`${origin}/api/ps`, options);
-      return firstOf(running['models'], (entry) => textOf(entry['name']));
-    }
+    case 'lemonade':
+      return textOf((await ask(addressBelow(endpoint.baseURL, '/health'), options))['model_loaded']);
+    case 'ollama':
+      return textOf(entriesOf((await ask(`${origin}/api/ps`, options))['models'])[0]?.['name']);
     case 'lmstudio': {
-      const models = await ask(`${origin}/api/v0/models`, options);
-      return firstOf(models['data'], (entry) =>
-        entry['state'] === 'loaded' && entry['type'] !== 'embeddings' ? textOf(entry['id']) : undefined,
-      );
+      const models = entriesOf((await ask(`${origin}/api/v0/models`, options))['data']);
+      return textOf(models.find(({ state, type }) => state === 'loaded' && type !== 'embeddings')?.['id']);
     }
     default:
       return undefined;
   }
 }
 
-async function ask(url: string, options: AskOptions): Promise<{ readonly [key: string]: unknown }> {
+async function ask(url: string, options: AskOptions): Promise<JsonObject> {
   const asked = await askJson(url, options);
   return asked.kind === 'answered' && isJsonObject(asked.value) ? asked.value : {};
 }
 
-function firstOf(
-  list: unknown,
-  read: (entry: { readonly [key: string]: unknown }) => string | undefined,
-): string | undefined {
-  const entries: readonly unknown[] = Array.isArray(list) ? list : [];
-  return entries.map((entry) => (isJsonObject(entry) ? read(entry) : undefined)).find((name) => name !== undefined);
+function entriesOf(list: unknown): readonly JsonObject[] {
+  return Array.isArray(list) ? list.filter(isJsonObject) : [];
 }
 
 function textOf(value: unknown): string | undefined {

@@ -1,6 +1,7 @@
 import type { JsonObject } from '../../json/json.ts';
 import { checkPlace, OptionError, optionsOf, wrongOption } from '../../json/known-options.ts';
 import { processEnvironment, readVariable, runsOnNode, type Environment } from './environment.ts';
+import type { Model } from '../../actors/model.ts';
 import { readModelName, findPreset, presetNames, PRESETS, type Preset, type PresetName } from './presets.ts';
 
 /** A function like the platform's `fetch`. */
@@ -126,10 +127,7 @@ export interface Endpoint {
   readonly client?: OpenAIClient;
 }
 
-/**
- * Determines from options and environment where requests go. Undefined: neither says, so it must be discovered. Throws a
- * `TypeError` that names a wrong option. A key from the environment only goes to the server it was made for.
- */
+/** Where requests go; undefined where neither options nor environment say. A key of the environment goes only to its own server. */
 export function settleEndpoint(
   options: ChatModelOptions,
   env: Environment = processEnvironment(),
@@ -256,7 +254,45 @@ export function endpointText({ baseURL, preset }: Endpoint): string {
   return preset === undefined ? address : `${preset.title} at ${address}`;
 }
 
-/** True for OpenAI's own servers, those of its regions (`eu.api.openai.com`) among them. */
-export function isOpenAIHost(baseURL: string): boolean {
-  return /^(?:\w+\.)?api\.openai\.com$/.test(new URL(baseURL).hostname);
+const secrets = new WeakMap<Model, () => readonly string[]>();
+
+const SECRET_HEADER = /auth|key|token|secret|cookie|password/i;
+
+/** What people write where a server needs no key: hidden, the word would be missing from what they say of that server. */
+const PLACEHOLDER =
+  /^(?:ollama|lm[-_ ]?studio|lemonade|llama[-_. ]?cpp|vllm|(?:sk-)?no[-_ ]?key(?:[-_ ]?(?:required|needed))?|not[-_ ]?(?:needed|required|used)|none|empty|dummy|unused|placeholder|local|.{0,3})$/i;
+
+/** The key, unless it only fills the field for a server that needs none. */
+export function secretKey(apiKey: string | undefined): string | undefined {
+  return apiKey === undefined || PLACEHOLDER.test(apiKey) ? undefined : apiKey;
+}
+
+/** Registers a model's secrets: its key, the password of its address, and the headers that carry one. */
+export function rememberSecrets(model: Model, endpoint: () => Endpoint | undefined, options: ChatModelOptions): void {
+  const inHeaders = Object.entries(options.headers ?? {}).flatMap(([name, value]) =>
+    SECRET_HEADER.test(name) ? parts(value).filter((text) => text !== '') : [],
+  );
+  secrets.set(model, () => {
+    const { apiKey = options.apiKey, user } = endpoint() ?? {};
+    const own = [apiKey, ...ofUser(user)].flatMap((text) => secretKey(text) ?? []);
+    return [...new Set([...own, ...inHeaders])];
+  });
+}
+
+function ofUser(user: Endpoint['user']): readonly string[] {
+  if (user === undefined) return [];
+  const [basic = '', pair = ''] = parts(basicOf(user) ?? '');
+  const said = new TextDecoder().decode(Uint8Array.from(atob(pair), (byte) => byte.charCodeAt(0)));
+  return [basic, pair, user.password, said.slice(said.indexOf(':') + 1)];
+}
+
+/** The secrets that a model made by `chatModel` holds; empty for every other model. They live outside of the object. */
+export function secretsOf(model: Model): readonly string[] {
+  return secrets.get(model)?.() ?? [];
+}
+
+/** `Bearer abc` is a secret whole and in its second word. */
+function parts(value: string): readonly string[] {
+  const [, token] = /^\w+\s+(\S+)$/.exec(value) ?? [];
+  return token === undefined ? [value] : [value, token];
 }
