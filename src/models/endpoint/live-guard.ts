@@ -20,10 +20,14 @@ const held: { bans: number; permits: number } = Reflect.get(globalThis, GUARD);
  *
  * @example forbidLiveModels(); // in the setup file of the tests
  */
-export const forbidLiveModels = (): (() => void) => hold('bans');
+export function forbidLiveModels(): () => void {
+  return hold('bans');
+}
 
 /** Suspends bans by code until the function that it gives is called. */
-export const permitLiveModels = (): (() => void) => hold('permits');
+export function permitLiveModels(): () => void {
+  return hold('permits');
+}
 
 /** One more of these, until the function that it gives is called. */
 function hold(what: 'bans' | 'permits'): () => void {
