@@ -102,13 +102,11 @@ export function guardOutput(handler: OutputHandler): GuardedOutput {
 function attempt(show: () => unknown): void {
   try {
     const shown = show();
-    if (shown !== undefined) void Promise.resolve(shown).catch(ignore);
+    if (shown !== undefined) void Promise.resolve(shown).catch(() => undefined);
   } catch {
     // What an output does wrong must not disturb the run that it shows.
   }
 }
-
-function ignore(): void {}
 
 /** An output that shows nothing. */
 export function silentOutput(): OutputHandler {

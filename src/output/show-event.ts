@@ -3,7 +3,7 @@ import { endingInWords } from '../machines/contract/run-result.ts';
 import { isJsonObject } from '../json/json.ts';
 import type { PlanStep } from '../parsing/calls/call-forms.ts';
 import { counted } from '../terminal/text-width.ts';
-import type { GuardedOutput, OutputStats } from './output-handler.ts';
+import type { GuardedOutput } from './output-handler.ts';
 
 /** What is shown beyond the usual. */
 export interface ShowOptions {
@@ -137,19 +137,12 @@ const MAX_CALL_TEXT = 40;
 function showEnd(output: GuardedOutput, { result }: Of<'run.finished'>, options: ShowOptions): void {
   if (result.status === 'failed') output.error(endingInWords(result));
   else if (!result.success) output.warning(endingInWords(result));
-  if (options.stats) {
-    const stats: OutputStats = { scope: 'run', usage: result.usage, durationMs: result.durationMs };
-    output.stats(stats);
-  }
+  if (options.stats) output.stats({ scope: 'run', usage: result.usage, durationMs: result.durationMs });
   output.completion(result.stepsTaken, result.stepsLimit);
 }
 
 /** Only what is new of the answer is shown: the envelope around it is not for people. */
-function showToken(
-  output: GuardedOutput,
-  shown: string,
-  { kind, answer }: Extract<RunEvent, { readonly type: 'model.token' }>,
-): void {
+function showToken(output: GuardedOutput, shown: string, { kind, answer }: Of<'model.token'>): void {
   const fresh = addedTo(shown, answer) ?? answer;
   // A copy: V8 lets a part of a text hold all of it, and an output may keep what it is given.
   if (kind === 'text' && fresh !== '') output.streamToken(Array.from(fresh).join(''));
@@ -168,7 +161,7 @@ function showLog(
 /** A server that is still connecting shows nothing yet. */
 const PASSING: ReadonlySet<string> = new Set(['IDLE', 'CONNECTING', 'DISCOVERING', 'REFRESHING', 'STOPPED']);
 
-function showServer(output: GuardedOutput, event: Extract<RunEvent, { readonly type: 'mcp.changed' }>): void {
+function showServer(output: GuardedOutput, event: Of<'mcp.changed'>): void {
   if (event.state === 'READY') output.info(`MCP server ${event.server} is ready: ${counted(event.tools, 'tool')}.`);
   else if (event.step === 'AWAITING_USER')
     output.warning(`MCP server ${event.server} needs a person to sign in: 'signalbox mcp login ${event.server}'.`);
@@ -223,13 +216,12 @@ export function advanceView(view: RunView, event: RunEvent): RunView {
         ? { ...view, streaming: false, plan: null }
         : { ...view, streaming: false, model: null };
     case 'approval.requested':
+    case 'question.asked':
       return { ...view, asking: new Set(view.asking).add(event.callId) };
     case 'tool.started':
       return { ...without(view, event.callId), running: new Map(view.running).set(event.callId, event.tool) };
     case 'tool.progress':
       return { ...view, running: new Map(view.running).set(event.callId, `${event.tool} ${stepText(event)}`) };
-    case 'question.asked':
-      return { ...view, asking: new Set(view.asking).add(event.callId) };
     case 'question.answered':
       return { ...view, asking: new Set([...view.asking].filter((callId) => callId !== event.callId)) };
     case 'tool.finished':
@@ -247,7 +239,7 @@ export function waitingFor({ asking, running, model, streaming }: RunView): stri
   return model;
 }
 
-function stepText({ progress, total, message }: Extract<RunEvent, { readonly type: 'tool.progress' }>): string {
+function stepText({ progress, total, message }: Of<'tool.progress'>): string {
   const step = total === null ? String(progress) : `${progress} of ${total}`;
   return message === null ? `(${step})` : `(${step}: ${message})`;
 }
@@ -264,7 +256,7 @@ function without(view: RunView, callId: string): RunView {
   return { ...view, running, asking };
 }
 
-function retryText({ attempt, error, next }: Extract<RunEvent, { readonly type: 'model.retrying' }>): string {
+function retryText({ attempt, error, next }: Of<'model.retrying'>): string {
   if (error.code === 'circuit-open' && next !== undefined) return `Asking ${next}: ${error.message}`;
   const now = next === undefined ? 'trying again' : `asking ${next}`;
   return `Attempt ${attempt} at the model failed, ${now}: ${error.message}`;

@@ -11,7 +11,7 @@ export type Backoff =
   | { readonly kind: 'constant'; readonly ms: number };
 
 /** Waits 250 ms, 500 ms, 1 s … up to 30 s, each shortened at random by up to half. */
-export const DEFAULT_BACKOFF: Backoff = { kind: 'exponential', baseMs: 250, factor: 2, maxMs: 30_000, jitter: 0.5 };
+export const DEFAULT_BACKOFF = { kind: 'exponential', baseMs: 250, factor: 2, maxMs: 30_000, jitter: 0.5 } as const;
 
 /** What a busy or failing server is given by default: 1 s, 2 s, 4 s …, shortened by up to a quarter. */
 export const BUSY_BACKOFF: Backoff = { kind: 'exponential', baseMs: 1000, factor: 2, maxMs: 30_000, jitter: 0.25 };

@@ -86,31 +86,15 @@ export function recoveryData(resolved: ResolvedOnError): RecoveryData {
 /** Steps without their functions; inheritance is resolved by now. */
 export function stepData(steps: readonly RecoveryStep[]): readonly StepData[] {
   return steps.flatMap((step): readonly StepData[] => {
-    switch (step.kind) {
-      case 'fix':
-      case 'sanitize':
-      case 'substitute':
-        return [{ kind: step.kind }];
-      case 'fix-agent':
-        return [{ kind: 'fix-agent', agent: step.agent.name, retries: step.retries }];
-      case 'inherit':
-        return [];
-      default:
-        return [step];
-    }
+    const { kind } = step;
+    if (kind === 'inherit') return [];
+    if (kind === 'fix-agent') return [{ kind, agent: step.agent.name, retries: step.retries }];
+    return kind === 'fix' || kind === 'sanitize' || kind === 'substitute' ? [{ kind }] : [step];
   });
 }
 
 const TERMINAL: ReadonlySet<string> = new Set(['feedback', 'escalate', 'throw']);
-const KINDS: ReadonlySet<unknown> = new Set([
-  'fix',
-  'fix-agent',
-  'sanitize',
-  'substitute',
-  'retry',
-  'inherit',
-  ...TERMINAL,
-]);
+const KINDS = new Set<unknown>('fix fix-agent sanitize substitute retry inherit feedback escalate throw'.split(' '));
 
 /**
  * Rejects an invalid `onError`: an unknown slot, something that is not a step, a step after one that ends recovery,

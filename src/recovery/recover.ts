@@ -1,10 +1,10 @@
-import { type Json, isJsonObject } from '../json/json.ts';
+import { defined, type Json, isJsonObject } from '../json/json.ts';
 import { optionsOf, wrongOption } from '../json/known-options.ts';
 import { parseStrict } from '../json/depth.ts';
 import { z } from '../json/shapes.ts';
 import { recoverJson } from '../parsing/recover/recover-json.ts';
 import { DEFAULT_LIMITS } from '../parsing/repair/repairs.ts';
-import type { Backoff } from './backoff.ts';
+import { type Backoff, DEFAULT_BACKOFF } from './backoff.ts';
 import type { FixFunction, RecoveryStep, Repairer, SanitizeFunction, SubstituteFunction } from './steps.ts';
 import { checkSeverity } from './verdicts.ts';
 
@@ -83,8 +83,10 @@ export const recover = {
   retry: (options: RetryOptions = {}): RecoveryStep => {
     checkRetry(options);
     const { maxAttempts = 3, backoff: wait = null, whenUnknown = false } = options;
-    const isWait = wait === null || backoffShape.safeParse(wait).success;
-    must('retry', 'backoff must be made by recover.exponential() or recover.constant()', isWait);
+    const checked = wait === null ? null : backoffShape.safeParse(wait);
+    if (checked?.success === false)
+      for (const { path, message } of checked.error.issues)
+        must('retry', `${['backoff', ...path].join('.')}${path.length > 0 ? ':' : ''} ${message}`, false);
     must('retry', 'whenUnknown must be true or false', typeof whenUnknown === 'boolean');
     return { kind: 'retry', maxAttempts: whole('retry', 'maxAttempts', maxAttempts), backoff: wait, whenUnknown };
   },
@@ -112,8 +114,7 @@ export const recover = {
   /** Waits `baseMs` (250), then each time `factor` (2) times as long, up to `maxMs` (30 000); each less a random share of up to `jitter` (0.5). */
   exponential: (options: ExponentialOptions = {}): Backoff => {
     checkExponential(options);
-    const { baseMs = 250, factor = 2, maxMs = 30_000, jitter = 0.5 } = options;
-    return { kind: 'exponential', baseMs, factor, maxMs, jitter };
+    return { ...DEFAULT_BACKOFF, ...defined(options) };
   },
   /** The same wait each time, in milliseconds. */
   constant: (ms: number): Backoff => ({ kind: 'constant', ms }),
@@ -140,26 +141,12 @@ function whole(step: string, option: string, value: unknown): number {
 
 /** Takes Markdown fences off argument text; null when there are none. */
 function trimFences(text: string): string | null {
-  const trimmed = text.trim();
-  if (!trimmed.startsWith('```') || !trimmed.endsWith('```') || trimmed.length < 6) return null;
-  const firstLine = trimmed.indexOf('\n');
-  return firstLine === -1 ? trimmed.slice(3, -3).trim() : trimmed.slice(firstLine + 1, -3).trim();
+  return /^```(?:[^\n]*\n)?(.*)```$/s.exec(text.trim())?.[1]?.trim() ?? null;
 }
 
 /** Takes commas away that stand before a closing bracket, outside of strings; null when there are none. */
 function trailingCommas(text: string): string | null {
-  let result = '';
-  let inString = false;
-  for (let at = 0; at < text.length; at++) {
-    const char = text[at] ?? '';
-    if (inString && char === '\\') {
-      result += char + (text[++at] ?? '');
-      continue;
-    }
-    if (char === '"') inString = !inString;
-    if (char === ',' && !inString && /^\s*[}\]]/.test(text.slice(at + 1, at + 100))) continue;
-    result += char;
-  }
+  const result = text.replaceAll(/("(?:[^"\\]+|\\.)*"?)|,(?=\s*[}\]])/gs, '$1');
   return result === text ? null : result;
 }
 

@@ -96,17 +96,12 @@ export const SLOTS = ['invalidArgs', 'deserializationError', 'executionError', '
 export type SlotName = (typeof SLOTS)[number];
 
 /** The slot that an error belongs to; null for an escalation, which nothing below repairs. */
-export function slotOf(error: ToolError): SlotName | null {
-  switch (error.kind) {
-    case 'invalid-args':
-      return 'invalidArgs';
-    case 'deserialization':
-      return 'deserializationError';
-    case 'execution':
-      return 'executionError';
-    case 'unknown-tool':
-      return 'unknownTool';
-    case 'escalation':
-      return null;
-  }
-}
+export const slotOf = ({ kind }: ToolError): SlotName | null => SLOT_OF[kind];
+
+const SLOT_OF: { readonly [kind in ToolError['kind']]: SlotName | null } = {
+  'invalid-args': 'invalidArgs',
+  deserialization: 'deserializationError',
+  execution: 'executionError',
+  'unknown-tool': 'unknownTool',
+  escalation: null,
+};

@@ -270,8 +270,12 @@ test.each<[keyof typeof recover, readonly unknown[], RegExp]>([
     [{ backoff: 500 }],
     /^recover\.retry: backoff must be made by recover\.exponential\(\) or recover\.constant\(\)\.$/,
   ],
-  ['retry', [{ backoff: recover.constant(-1) }], /backoff must be made by/],
-  ['retry', [{ backoff: recover.exponential({ factor: 0 }) }], /backoff must be made by/],
+  [
+    'retry',
+    [{ backoff: recover.constant(-1) }],
+    /^recover\.retry: backoff\.ms: Too small: expected number to be >=0\.$/,
+  ],
+  ['retry', [{ backoff: recover.exponential({ jitter: 50 }) }], /^recover\.retry: backoff\.jitter: Too big: .*<=1\.$/],
   ['retry', [{ whenUnknown: 'no' }], /^recover\.retry: whenUnknown must be true or false\.$/],
 ])('a step that could only fail when it is taken is refused when it is made: %s(%j)', (step, args, message) => {
   const made = () => Reflect.apply(recover[step], undefined, args);

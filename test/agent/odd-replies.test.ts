@@ -13,6 +13,16 @@ const choice = (content: string, finish_reason: string | null, more = {}) => ({
 });
 
 overEachTransport(() => {
+  test('an answer that comes in pieces, each beside all that has come so far, is said once', async () => {
+    const grown = (content: string, all: string, end: string | null = null) => ({
+      choices: [{ index: 0, delta: { content }, message: { content: all }, finish_reason: end }],
+    });
+    const { agent } = await agentOn([events('', grown('It ', 'It '), grown('rains.', 'It rains.', 'stop'))], {
+      streaming: true,
+    });
+    expect((await agent.run('How is it?')).result).toBe('It rains.');
+  });
+
   test.each(['error', 'abort', 'insufficient_system_resource', 'network_error'])(
     'a reply that its server ends with %o is asked for again and is never the answer',
     async (reason) => {

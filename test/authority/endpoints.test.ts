@@ -52,3 +52,13 @@ test('a text that ends with a call is the answer where no turn is left to ask ab
   expect(await agent.run('Show me the file')).toMatchObject({ status: 'answered', result: text, toolsUsed: [] });
   model.assertComplete();
 });
+
+test('a call without a name is none, and later text may be one', async () => {
+  const nameless = { choices: [{ index: 0, message: { content: 'Hi', function_call: { name: ' ', arguments: '' } } }] };
+  await using server = await startModelServer([{ status: 200, body: nameless }, CALL, 'Two.']);
+  const client = chatModel({ baseURL: server.baseURL, model: 'scripted', apiKey: 'none' });
+  const look = fakeTool('look', ['tea']);
+  const agent = createAgent({ model: client, tools: [look], silent: true });
+  expect(await agent.run('Hello')).toMatchObject({ result: 'Hi', toolsUsed: [] });
+  expect(await agent.run('Look')).toMatchObject({ result: 'Two.', toolsUsed: ['look'] });
+});

@@ -74,6 +74,8 @@ test('a key goes only to the server it was made for', () => {
   expect(at({ preset: 'ollama' }, env)?.apiKey).toBeUndefined();
   expect(at({ baseURL: 'http://elsewhere/v1' }, env)?.apiKey).toBeUndefined();
   expect(at({ baseURL: 'http://elsewhere/v1', apiKey: 'mine' }, env)?.apiKey).toBe('mine');
+  // What listens at a usual port is not known to be what usually does.
+  expect(at({ baseURL: 'http://localhost:11434/v1' }, env)?.preset).toBeUndefined();
 });
 
 test.each(['openrouter', 'groq', 'gemini', 'mistral', 'deepseek', 'together'] as const)(

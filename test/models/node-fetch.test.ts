@@ -76,7 +76,15 @@ overEachTransport(() => {
     expect(server.requests).toHaveLength(2);
   });
 
-  test.each(Object.entries({ gzip: gzipSync, deflate: deflateSync, br: brotliCompressSync, zstd: zstdCompressSync }))(
+  test.each(
+    Object.entries({
+      gzip: gzipSync,
+      'x-gzip': gzipSync,
+      deflate: deflateSync,
+      br: brotliCompressSync,
+      zstd: zstdCompressSync,
+    }),
+  )(
     'a reply that its server compresses unasked (%s) is read, and one that is cut off is told so',
     async (encoding, compress) => {
       let cut = 0;

@@ -282,6 +282,15 @@ overEachTransport(() => {
     const other = modelAt({ baseURL: server.baseURL, model: 'a/n:nitro' });
     expect((await askInVain(other, { tools: [weather] })).code).toBe('model-not-found');
   });
+
+  test('a 404 is not about the tools that have worked', async () => {
+    let asked = 0;
+    const { server, model } = await serve(() => (asked++ === 0 ? 'ok' : refusal({ message: 'gone', code: 404 }, 404)));
+    await ask(model, { tools: [weather] });
+    expect((await askInVain(model, { tools: [weather] })).code).toBe('endpoint-not-found');
+    expect(model.toolCalling).toBe('native');
+    expect(server.requests).toHaveLength(2);
+  });
 });
 
 test('one connection’s experience is not another’s where each has its own fetch', async () => {

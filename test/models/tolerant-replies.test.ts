@@ -316,6 +316,10 @@ overEachTransport(() => {
   test('speed is taken from servers that tell it', async () => {
     const model = await serve(whole({ content: 'ok' }, { timings: { predicted_per_second: 42, prompt_ms: 80 } }));
     expect((await ask(model)).stats).toEqual({ tokensPerSecond: 42, timeToFirstTokenMs: 80 });
+    const studio = await serve(
+      whole({ content: 'ok' }, { stats: { tokens_per_second: 42, time_to_first_token: 0.08 } }),
+    );
+    expect((await ask(studio)).stats).toEqual({ tokensPerSecond: 42, timeToFirstTokenMs: 80 });
   });
 
   test('speed is measured from the first piece to the last where a server does not tell it', async () => {

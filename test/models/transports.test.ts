@@ -172,10 +172,13 @@ overOwnTransports(() => {
     const server = await serve([
       { status: 400, body: { detail: 'too warm' } },
       { status: 400, body: [{ error: { message: 'too cold' } }] },
+      { status: 400, body: { success: false, result: [], error: [{ code: 2009, message: 'too wet' }] } },
+      { status: 400, body: { success: false, errors: [{ code: 5007, message: 'too dry' }] } },
+      { status: 400, body: { message: 'too late', errors: [{ code: 1 }] } },
     ]);
     const model = modelAt({ baseURL: server.baseURL, model: 'm' });
-    expect((await askInVain(model)).message).toContain('The server said: too warm');
-    expect((await askInVain(model)).message).toContain('The server said: too cold');
+    for (const said of ['too warm', 'too cold', 'too wet', 'too dry', 'too late'])
+      expect((await askInVain(model)).message).toMatch(new RegExp(`The server said: ${said}$`));
   });
 
   test.each([

@@ -177,11 +177,13 @@ function readNative(input: ReadInput): Reading {
   const { reply, firstCall, callPrefix, isKnownId } = input;
   const used = new Set<string>();
   const isTaken = (id: string): boolean => used.has(id) || isKnownId(id);
-  const read = (reply.toolCalls ?? []).map((call, index) => {
+  const read = (reply.toolCalls ?? []).map((call, index, { length }) => {
     const id = freshId(call.id, `call_${firstCall + index}`, isTaken);
     used.add(id);
-    const parsed = parseToolCallArguments(call.arguments, DEFAULT_LIMITS.maxDepth, charsRead(input));
-    return { id, tool: call.name, parsed, raw: call.arguments };
+    // Where the limit came right behind the name, the arguments were yet to come.
+    const raw = isLong(reply) && index === length - 1 && isNothing(call.arguments) ? '{' : call.arguments;
+    const parsed = parseToolCallArguments(raw, DEFAULT_LIMITS.maxDepth, charsRead(input));
+    return { id, tool: call.name, parsed, raw };
   });
   // Of several plans, the first that can be read is the one.
   const planned = read.filter(({ tool }) => tool === MAKE_PLAN);
@@ -264,6 +266,11 @@ function argumentsOf(
     };
   }
   return { args: parsed.value, unreadable: null };
+}
+
+/** No argument; gateways to Claude begin every call with an empty object. */
+function isNothing(args: unknown): boolean {
+  return /^(?:\{\})?$/.test(typeof args === 'string' ? args.trim() : JSON.stringify(args ?? {}));
 }
 
 function freshId(given: string | undefined, made: string, isTaken: (id: string) => boolean): string {

@@ -136,17 +136,12 @@ function turnParts(message: Message, { id }: CallTarget): readonly object[] {
   if (kept.length === 0 || !isWhole) return [...textParts(text), ...toolCalls.map((call) => sdkCall(call))];
   // Where the conversation holds other words than the reply did, they count.
   const isAsSaid = kept.map((part) => (part.type === 'text' ? part.text : '')).join('') === text;
-  const calls = toolCalls[Symbol.iterator]();
+  const calls = [...toolCalls];
   const turn = kept.flatMap((part): readonly object[] => {
-    if (part.type === 'call') return [...take(calls)].map((call) => sdkCall(call, part));
+    if (part.type === 'call') return calls.splice(0, 1).map((call) => sdkCall(call, part));
     return part.type === 'text' && !isAsSaid ? [] : [sdkPart(part)];
   });
   return isAsSaid ? turn : [...textParts(text), ...turn];
-}
-
-function take<T>(from: Iterator<T>): readonly T[] {
-  const { done, value } = from.next();
-  return done === true ? [] : [value];
 }
 
 function textParts(text: string): readonly object[] {

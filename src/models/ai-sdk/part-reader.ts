@@ -1,6 +1,6 @@
 import { ModelError, type ModelReply, type ModelToken, type ProviderState, type Usage } from '../../actors/model.ts';
 import { isList } from '../../json/depth.ts';
-import { isJsonObject, type JsonObject } from '../../json/json.ts';
+import { defined, isJsonObject, type JsonObject } from '../../json/json.ts';
 import { toJson } from '../../json/to-json.ts';
 import type { KeptPart } from './language-model.ts';
 
@@ -72,19 +72,16 @@ export class PartReader {
   reply(model: string): ModelReply {
     const parts = this.#parts;
     const content = parts.map((part) => (part.type === 'text' ? part.text : '')).join('');
-    const finishReason = finishOf(this.#finish, content);
     const toolCalls = parts.flatMap((part) => (part.type === 'call' ? [callOf(part)] : []));
-    const usage = usageOf(this.#finish['usage']);
-    const providerState = toolCalls.length === 0 ? undefined : stateOf(parts, model);
-    return {
+    return defined({
       content,
-      ...(toolCalls.length === 0 ? {} : { toolCalls }),
-      ...(usage === undefined ? {} : { usage }),
-      finishReason,
-      ...(this.#reasoning === '' ? {} : { reasoning: this.#reasoning }),
-      ...(providerState === undefined ? {} : { providerState }),
-      ...(this.#warnings.length === 0 ? {} : { warnings: this.#warnings }),
-    };
+      toolCalls: toolCalls.length === 0 ? undefined : toolCalls,
+      usage: usageOf(this.#finish['usage']),
+      finishReason: finishOf(this.#finish, content),
+      reasoning: this.#reasoning === '' ? undefined : this.#reasoning,
+      providerState: toolCalls.length === 0 ? undefined : stateOf(parts, model),
+      warnings: this.#warnings.length === 0 ? undefined : this.#warnings,
+    });
   }
 
   #addToBlock(type: OpenPart['type'], phase: string | undefined, part: JsonObject): void {
@@ -149,11 +146,9 @@ function stateOf(parts: readonly ReadPart[], model: string): ProviderState | und
 }
 
 function keptOf(part: ReadPart): KeptPart {
-  const options = part.options === undefined ? {} : { options: part.options };
-  if (part.type === 'call') return { type: 'call', ...options };
-  return part.type === 'custom'
-    ? { type: 'custom', kind: part.kind, ...options }
-    : { type: part.type, text: part.text, ...options };
+  const { type, options } = part;
+  if (type === 'call') return defined({ type, options });
+  return type === 'custom' ? defined({ type, kind: part.kind, options }) : defined({ type, text: part.text, options });
 }
 
 /** The finish reasons that the agent knows. A filter that stopped nothing is the model's own refusal. */
@@ -186,19 +181,19 @@ function usageOf(usage: unknown): Usage | undefined {
   if (!isJsonObject(usage)) return undefined;
   const input: JsonObject = isJsonObject(usage['inputTokens']) ? usage['inputTokens'] : {};
   const output: JsonObject = isJsonObject(usage['outputTokens']) ? usage['outputTokens'] : {};
-  if (typeof input['total'] !== 'number' && typeof output['total'] !== 'number') return undefined;
-  const inputTokens = typeof input['total'] === 'number' ? input['total'] : 0;
-  const outputTokens = typeof output['total'] === 'number' ? output['total'] : 0;
-  const { cacheRead } = input;
-  const { reasoning } = output;
-  return {
+  const [sent, made] = [countOf(input['total']), countOf(output['total'])];
+  if (sent === undefined && made === undefined) return undefined;
+  const [inputTokens, outputTokens] = [sent ?? 0, made ?? 0];
+  return defined({
     inputTokens,
     outputTokens,
     totalTokens: inputTokens + outputTokens,
-    ...(typeof cacheRead === 'number' ? { cachedInputTokens: cacheRead } : {}),
-    ...(typeof reasoning === 'number' ? { reasoningTokens: reasoning } : {}),
-  };
+    cachedInputTokens: countOf(input['cacheRead']),
+    reasoningTokens: countOf(output['reasoning']),
+  });
 }
+
+const countOf = (value: unknown): number | undefined => (typeof value === 'number' ? value : undefined);
 
 function warningsOf(warnings: unknown): readonly string[] {
   if (!Array.isArray(warnings)) return [];

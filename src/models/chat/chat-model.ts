@@ -6,7 +6,6 @@ import { createConnection, DEFAULT_CONNECT_MS, type Connection } from './model-c
 import { recallEndpoint, type EndpointMemory } from '../endpoint/endpoint-memory.ts';
 import {
   checkModelOptions,
-  isOpenAIHost,
   settleEndpoint,
   type ChatModelOptions,
   type Endpoint,
@@ -16,7 +15,7 @@ import { processEnvironment, readVariable, type Environment } from '../endpoint/
 import { discoveredSource, settledSource, type EndpointSource } from '../discovery/discover-endpoint.ts';
 import { refuseIfBanned } from '../endpoint/live-guard.ts';
 import { untilAborted } from '../http/fetch.ts';
-import { parseModelName } from '../endpoint/presets.ts';
+import { isOpenAIHost, parseModelName } from '../endpoint/presets.ts';
 import { type StateSending, stateSending } from './returned-state.ts';
 
 /**
@@ -115,7 +114,7 @@ export function createChatModel(source: EndpointSource, options: ChatModelOption
       const connectMs = io.connectMs ?? options.connectMs ?? DEFAULT_CONNECT_MS;
       const reply = await askModel({ ...place, extra: options.body, connectMs, responseMs }, request, io);
       hasReplied = true;
-      if ((reply.toolCalls ?? []).length > 0) place.memory.callsNatively = true;
+      if (reply.toolCalls?.some(({ name }) => name.trim() !== '') === true) place.memory.callsNatively = true;
       return withUnsaid(reply, unsaid);
     },
     async check({ minContextSize, signal }) {
@@ -171,19 +170,8 @@ function contextOf({ connection, name, memory }: Place, minContextSize: number) 
 
 function idOf(endpoint: Endpoint | undefined, model: string | undefined): string {
   if (endpoint === undefined) return 'discovered';
-  const place = endpoint.preset?.name ?? hostOf(endpoint);
+  const place = endpoint.preset?.name ?? new URL(endpoint.baseURL).host;
   return model === undefined ? place : `${place}:${model}`;
-}
-
-const hosts = new WeakMap<Endpoint, string>();
-
-/** Asked several times a turn. */
-function hostOf(endpoint: Endpoint): string {
-  const known = hosts.get(endpoint);
-  if (known !== undefined) return known;
-  const { host } = new URL(endpoint.baseURL);
-  hosts.set(endpoint, host);
-  return host;
 }
 
 /**

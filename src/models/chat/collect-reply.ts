@@ -1,7 +1,7 @@
 import { ModelError, type ModelReply, type ModelToken, type ReplyStats, type Usage } from '../../actors/model.ts';
 import { createStateCollector } from './returned-state.ts';
 import { isList } from '../../json/depth.ts';
-import { isJsonObject, type JsonObject, parsedText, memberOf } from '../../json/json.ts';
+import { defined, isJsonObject, type JsonObject, parsedText, memberOf } from '../../json/json.ts';
 
 /** Puts a reply together from the objects that a server sends: one whole completion, or many chunks. */
 export type ReplyCollector = ReturnType<typeof createReplyCollector>;
@@ -78,20 +78,20 @@ export function createReplyCollector(onToken?: (token: ModelToken) => void) {
       if (!hasChoice) throw new ModelError('bad-response', 'the server sent a reply without any choice in it');
       if (finishReason !== undefined && GIVEN_UP.has(finishReason))
         throw new ModelError('server-error', `The reply ended with '${finishReason}'.`);
+      const content = text.join('');
       const toolCalls = calls.calls();
-      const kept = toolCalls.length === 0 ? undefined : state.data(text.join(''));
-      // OpenAI's own servers say `stop`, and leave it to the field `refusal`.
-      const ended = isRefusal ? 'refusal' : finishReason;
-      return {
-        content: text.join(''),
-        ...(toolCalls.length === 0 ? {} : { toolCalls }),
-        ...(usage === undefined ? {} : { usage }),
-        ...(ended === undefined ? {} : { finishReason: ended }),
-        ...(reasoning.length === 0 ? {} : { reasoning: reasoning.join('') }),
+      const kept = toolCalls.length === 0 ? undefined : state.data(content);
+      return defined({
+        content,
+        toolCalls: toolCalls.length === 0 ? undefined : toolCalls,
+        usage,
+        // OpenAI's own servers say `stop`, and leave it to the field `refusal`.
+        finishReason: isRefusal ? 'refusal' : finishReason,
+        reasoning: reasoning.length === 0 ? undefined : reasoning.join(''),
         // Only the model itself knows whose it is.
-        ...(kept === undefined ? {} : { providerState: { model: '', data: kept } }),
-        ...(stats === undefined ? {} : { stats }),
-      };
+        providerState: kept && { model: '', data: kept },
+        stats,
+      });
     },
   };
 }
@@ -120,22 +120,20 @@ function readUsage(value: unknown): Usage | undefined {
   const inputTokens = typeof input === 'number' ? input : 0;
   const outputTokens = typeof output === 'number' ? output : 0;
   const totalTokens = typeof total === 'number' ? total : inputTokens + outputTokens;
-  const cached = firstCount(
-    memberOf(value['prompt_tokens_details'], 'cached_tokens'),
-    value['prompt_cache_hit_tokens'],
-    value['cached_tokens'],
-  );
-  const reasoning = firstCount(
-    memberOf(value['completion_tokens_details'], 'reasoning_tokens'),
-    value['reasoning_tokens'],
-  );
-  return {
+  return defined({
     inputTokens,
     outputTokens,
     totalTokens,
-    ...(cached === undefined ? {} : { cachedInputTokens: cached }),
-    ...(reasoning === undefined ? {} : { reasoningTokens: reasoning }),
-  };
+    cachedInputTokens: firstCount(
+      memberOf(value['prompt_tokens_details'], 'cached_tokens'),
+      value['prompt_cache_hit_tokens'],
+      value['cached_tokens'],
+    ),
+    reasoningTokens: firstCount(
+      memberOf(value['completion_tokens_details'], 'reasoning_tokens'),
+      value['reasoning_tokens'],
+    ),
+  });
 }
 
 /** OpenAI's place for a figure first, then DeepSeek's and Moonshot's. */
@@ -152,10 +150,8 @@ function readStats(value: JsonObject): ReplyStats | undefined {
 }
 
 function speed(perSecond: unknown, first: unknown, toMs: number): ReplyStats {
-  return {
-    ...(typeof perSecond === 'number' ? { tokensPerSecond: perSecond } : {}),
-    ...(typeof first === 'number' ? { timeToFirstTokenMs: first * toMs } : {}),
-  };
+  const firstMs = typeof first === 'number' ? first * toMs : undefined;
+  return defined({ tokensPerSecond: firstCount(perSecond), timeToFirstTokenMs: firstMs });
 }
 
 function firstText(...values: readonly unknown[]): string {
@@ -187,7 +183,8 @@ export function createCallCollector() {
     add(entry: unknown, onPiece?: (text: string, callIndex: number, tool: string) => void, ofItsOwn = false): number {
       if (!isJsonObject(entry)) return -1;
       const piece = readPiece(entry);
-      const call = (ofItsOwn ? undefined : findCall(open, piece)) ?? begin(open, piece);
+      let call = ofItsOwn ? undefined : findCall(open, piece);
+      if (call === undefined) open.push((call = { index: piece.index, id: piece.id, name: '', args: '' }));
       call.index ??= piece.index;
       call.id ??= piece.id;
       if (piece.name !== '' && call.name !== piece.name) call.name += piece.name;
@@ -215,12 +212,13 @@ function readPiece(entry: JsonObject): Piece {
   const inner = entry['function'];
   const source = isJsonObject(inner) ? inner : entry;
   const { id } = entry;
-  const args = source['arguments'];
+  const args = source['arguments'] ?? '';
   return {
     index: indexOf(entry['index']),
     id: typeof id === 'string' && id !== '' ? id : undefined,
     name: typeof source['name'] === 'string' ? source['name'] : '',
-    args: typeof args === 'string' || isJsonObject(args) ? args : '',
+    // Of another type they are passed on as text, and fail as what they are: a call without them is another call.
+    args: typeof args === 'string' || isJsonObject(args) ? args : JSON.stringify(args),
   };
 }
 
@@ -249,12 +247,6 @@ function findCall(open: readonly OpenCall[], piece: Piece): OpenCall | undefined
 function begunOtherwise(open: readonly OpenCall[], { id, name }: Piece): OpenCall | undefined {
   const last = open.at(-1);
   return name === '' && (id ?? last?.id) === last?.id ? last : undefined;
-}
-
-function begin(open: OpenCall[], { index, id }: Piece): OpenCall {
-  const call: OpenCall = { index, id, name: '', args: '' };
-  open.push(call);
-  return call;
 }
 
 function isWhole(args: string | JsonObject): boolean {

@@ -3,7 +3,8 @@ import { processEnvironment, readVariable, type Environment } from '../endpoint/
 import { findRoute } from '../http/http-routes.ts';
 import { bodyOf, NodeRequest } from '../http/node-request.ts';
 import type { ResponseHeaders } from './failure.ts';
-import { isOpenAIHost } from '../endpoint/endpoint.ts';
+import { addressBelow } from '../endpoint/endpoint.ts';
+import { isOpenAIHost } from '../endpoint/presets.ts';
 import { customHeaders, type ClientSettings } from './openai-client.ts';
 import type { ChatClient, ResponseListener } from './send-request.ts';
 
@@ -14,7 +15,7 @@ import type { ChatClient, ResponseListener } from './send-request.ts';
 export function openDirectClient(settings: ClientSettings, env: Environment, connectMs: number): ChatClient {
   const { baseURL } = settings;
   const isOpenAI = isOpenAIHost(baseURL);
-  const route = findRoute(new URL(`${baseURL}/chat/completions`), env);
+  const route = findRoute(new URL(addressBelow(baseURL, '/chat/completions')), env);
   const headers = headerList(settings, isOpenAI);
   return {
     isOpenAI,
@@ -57,13 +58,14 @@ function headersOf(message: IncomingMessage): ResponseHeaders {
 }
 
 /** Name, value, name, value …; the caller's headers replace ours, whatever their case. */
-function headerList({ apiKey, headers }: ClientSettings, isOpenAI: boolean): readonly string[] {
+function headerList({ authorization, headers }: ClientSettings, isOpenAI: boolean): readonly string[] {
   const all = new Map<string, string>();
   const add = (more: Readonly<Record<string, string | undefined>>) => {
-    for (const [name, value] of Object.entries(more)) if (value !== undefined) all.set(name.toLowerCase(), value);
+    for (const [name, value] of Object.entries(more))
+      // oxlint-disable-next-line no-unnecessary-type-conversion -- Programs in JavaScript give numbers.
+      if (value !== undefined) all.set(name.toLowerCase(), String(value).trim());
   };
-  add({ accept: 'application/json', 'content-type': 'application/json', 'user-agent': 'signalbox' });
-  if (apiKey !== undefined) add({ authorization: `Bearer ${apiKey}` });
+  add({ accept: 'application/json', 'content-type': 'application/json', 'user-agent': 'signalbox', authorization });
   if (isOpenAI) add(accountHeaders());
   add(headers);
   return [...all].flat();

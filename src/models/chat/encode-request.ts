@@ -145,13 +145,7 @@ function takeSent(messages: readonly Message[], from: number, state: StateSendin
   for (let end = messages.length; end > from; end -= 1) {
     const last = messages[end - 1];
     const sent = last && sentConversations.get(last)?.deref();
-    if (
-      last === undefined ||
-      sent === undefined ||
-      !isSame(sent.state, state) ||
-      !isBeginning(sent, messages, from, end)
-    )
-      continue;
+    if (last === undefined || !sent || !isSame(sent.state, state) || !isBeginning(sent, messages, from, end)) continue;
     if (end < messages.length) sentConversations.delete(last);
     return { text: sent.text, end };
   }
@@ -159,12 +153,7 @@ function takeSent(messages: readonly Message[], from: number, state: StateSendin
 }
 
 function isSame(one: StateSending, other: StateSending): boolean {
-  return (
-    one.id === other.id &&
-    one.reasoning === other.reasoning &&
-    one.fills === other.fills &&
-    one.isStrict === other.isStrict
-  );
+  return (['id', 'reasoning', 'fills', 'isStrict'] as const).every((name) => one[name] === other[name]);
 }
 
 function isBeginning(sent: SentConversation, messages: readonly Message[], from: number, end: number): boolean {

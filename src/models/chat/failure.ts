@@ -65,7 +65,7 @@ export function failureOf(refusal: RefusedRequest, context: RequestContext): Mod
   const status = statusOf(refusal, error);
   const known = codeOf(status, error);
   const code = known === 'model-not-found' && isAboutPath(status, error, context) ? 'endpoint-not-found' : known;
-  const text = PROXY_TEXTS.get(status) ?? describe(code, error, context);
+  const text = PROXY_TEXTS.get(status) ?? TEXTS[code]?.(context, error) ?? 'The server failed; see its log';
   const location = status >= 300 && status < 400 ? (refusal.headers?.get('location') ?? '') : '';
   const elsewhere = location === '' ? '' : ` It points to ${location}: if that is right, make it the base URL.`;
   const said = error.message === '' ? '' : ` The server said: ${withoutKey(error.message, context.endpoint)}`;
@@ -123,37 +123,25 @@ function malformedText({ failedGeneration, message }: ServerError): string {
   return failedGeneration ?? quoted?.[1] ?? '';
 }
 
-function describe(code: ModelErrorCode, error: ServerError, context: RequestContext): string {
-  const { endpoint, model } = context;
-  switch (code) {
-    case 'auth':
-      return `The API key was not accepted; ${howToSetKey(endpoint)}`;
-    case 'model-not-found':
-      return `The server has no model '${model}'${offers(context.offered ?? [])}`;
-    case 'endpoint-not-found':
-      return 'The server has no chat completions at this address; check that the base URL ends where /chat/completions begins (often /v1)';
-    case 'quota-exhausted':
-      return 'The account has nothing left to spend; look at its plan and billing';
-    case 'rate-limited':
-      return 'The server refused the request because its rate limit was reached; wait, or raise the limit';
-    case 'context-overflow':
-      return `The conversation is longer than the context of '${model}'; shorten it or raise the server's context size`;
-    case 'content-filter':
-      return 'A content filter of the server did not let the request through';
-    case 'malformed-tool-call':
-      return `'${model}' wrote a tool call that its server could not read`;
-    case 'bad-request': {
-      const field = error.param === undefined ? '' : ` because of '${error.param}'`;
-      if (isTooManyTools(error))
-        return `'${model}' takes fewer tools than it was offered; give the agent fewer, or lower limits.mcp.toolsSent for those of MCP servers`;
-      return `The server refused the request${field}`;
-    }
-    case 'bad-response':
-      return 'The server answered with something other than a reply; check the base URL';
-    default:
-      return 'The server failed; see its log';
-  }
-}
+type Text = (context: RequestContext, error: ServerError) => string;
+
+const TEXTS: { readonly [code in ModelErrorCode]?: Text } = {
+  auth: ({ endpoint }) => `The API key was not accepted; ${howToSetKey(endpoint)}`,
+  'model-not-found': ({ model, offered = [] }) => `The server has no model '${model}'${offers(offered)}`,
+  'endpoint-not-found': () =>
+    'The server has no chat completions at this address; check that the base URL ends where /chat/completions begins (often /v1)',
+  'quota-exhausted': () => 'The account has nothing left to spend; look at its plan and billing',
+  'rate-limited': () => 'The server refused the request because its rate limit was reached; wait, or raise the limit',
+  'context-overflow': ({ model }) =>
+    `The conversation is longer than the context of '${model}'; shorten it or raise the server's context size`,
+  'content-filter': () => 'A content filter of the server did not let the request through',
+  'malformed-tool-call': ({ model }) => `'${model}' wrote a tool call that its server could not read`,
+  'bad-request': ({ model }, error) =>
+    isTooManyTools(error)
+      ? `'${model}' takes fewer tools than it was offered; give the agent fewer, or lower limits.mcp.toolsSent for those of MCP servers`
+      : `The server refused the request${error.param === undefined ? '' : ` because of '${error.param}'`}`,
+  'bad-response': () => 'The server answered with something other than a reply; check the base URL',
+};
 
 function offers(models: readonly string[]): string {
   if (models.length === 0) return '; check the name';
@@ -168,30 +156,25 @@ export function connectFailed(endpoint: Endpoint, cause: unknown): ModelError {
     const text = `No connection to ${endpointText(endpoint)} in time: check the address, or raise timeouts.connectMs.`;
     return new ModelError('timeout', text, { cause, data: { phase: 'connect' } });
   }
-  const reason = code === undefined ? '' : ` (${code})`;
   const data = code === undefined ? {} : { data: { cause: code } };
+  return new ModelError('connect-failed', whyUnreached(endpoint, code ?? '', cause), { cause, ...data });
+}
+
+function whyUnreached(endpoint: Endpoint, code: string, cause: unknown): string {
+  const place = endpointText(endpoint);
+  const reason = code === '' ? '' : ` (${code})`;
+  const scheme = new URL(endpoint.baseURL).protocol.slice(0, -1);
   const proxy = proxyError(cause);
-  if (proxy !== undefined) {
-    const variable = endpoint.baseURL.startsWith('https:') ? 'HTTPS_PROXY' : 'HTTP_PROXY';
-    const text = `Cannot reach ${endpointText(endpoint)}${reason}: ${proxy.message}. Check ${variable} and NO_PROXY.`;
-    return new ModelError('connect-failed', text, { cause, ...data });
-  }
-  if (code !== undefined && HUNG_UP.includes(code)) {
-    const text = `${endpointText(endpoint)} hung up before it answered${reason}: see its log.`;
-    return new ModelError('connect-failed', text, { cause, data: { cause: code } });
-  }
-  if (code !== undefined && UNTRUSTED.test(code)) {
-    const text = `The certificate of ${endpointText(endpoint)} is not trusted${reason}: name its authority in NODE_EXTRA_CA_CERTS.`;
-    return new ModelError('connect-failed', text, { cause, data: { cause: code } });
-  }
-  if (code !== undefined && UNREADABLE.test(code)) {
-    const scheme = new URL(endpoint.baseURL).protocol.slice(0, -1);
-    const text = `${endpointText(endpoint)} was reached, but does not speak ${scheme}${reason}: check the scheme and the port.`;
-    return new ModelError('connect-failed', text, { cause, data: { cause: code } });
-  }
+  if (proxy !== undefined)
+    return `Cannot reach ${place}${reason}: ${proxy.message}. Check ${scheme.toUpperCase()}_PROXY and NO_PROXY.`;
+  if (HUNG_UP.includes(code)) return `${place} hung up before it answered${reason}: see its log.`;
+  if (UNTRUSTED.test(code))
+    return `The certificate of ${place} is not trusted${reason}: name its authority in NODE_EXTRA_CA_CERTS.`;
+  if (UNREADABLE.test(code))
+    return `${place} was reached, but does not speak ${scheme}${reason}: check the scheme and the port.`;
   const start = endpoint.preset?.howToStart ?? 'check that it is running';
-  const text = `Cannot reach ${endpointText(endpoint)}${reason}: ${code === 'ERR_ACCESS_DENIED' ? 'start Node with --allow-net' : start}, or set another baseURL.`;
-  return new ModelError('connect-failed', text, { cause, ...data });
+  const how = code === 'ERR_ACCESS_DENIED' ? 'start Node with --allow-net' : start;
+  return `Cannot reach ${place}${reason}: ${how}, or set another baseURL.`;
 }
 
 function proxyError(error: unknown): Error | undefined {
@@ -231,8 +214,11 @@ const MAX_MESSAGE = 600;
 
 /** Reads an error body in any of the forms in use: OpenAI's, Ollama's, vLLM's, FastAPI's, Gemini's list, plain text. */
 export function readServerError(body: unknown): ServerError {
-  const outer = Array.isArray(body) ? body[0] : body;
-  const said: unknown = isJsonObject(outer) ? (outer['error'] ?? outer['base_resp'] ?? outer) : outer;
+  const outer = firstOf(body);
+  // Cloudflare's gateway sends a list of errors, its models one under another name.
+  const said = isJsonObject(outer)
+    ? firstOf(outer['error'] ?? outer['base_resp'] ?? (messageOf(outer) === '' ? (outer['errors'] ?? outer) : outer))
+    : outer;
   // Groq's, in a stream, may lie in another.
   const within = memberOf(said, 'message') === undefined ? memberOf(said, 'error') : undefined;
   const inner: JsonObject = [within, said].find(isJsonObject) ?? { message: textOf(said) ?? '' };
@@ -270,6 +256,10 @@ export function isTooManyTools({ code, param }: ServerError): boolean {
 /** The request's top-level field that the error names, such as `stream_options` for `stream_options.include_usage`. */
 export function blamedField(error: ServerError): string | undefined {
   return error.param?.split(/[.[]/, 1)[0];
+}
+
+function firstOf(value: unknown): unknown {
+  return Array.isArray(value) ? value[0] : value;
 }
 
 function messageOf(error: JsonObject): string {

@@ -1,10 +1,16 @@
 import { ModelError } from '../../actors/model.ts';
-import { type ChatModelOptions, type Endpoint, howToSetKey, endpointText } from '../endpoint/endpoint.ts';
+import {
+  authorizationOf,
+  type ChatModelOptions,
+  type Endpoint,
+  howToSetKey,
+  endpointText,
+} from '../endpoint/endpoint.ts';
 import type { Environment } from '../endpoint/environment.ts';
 import { pickModel, askModels, readModels, type Asked, type AskOptions } from '../discovery/list-models.ts';
 import { connectFailed, failureOf } from './failure.ts';
 import { loadFetch } from '../http/fetch.ts';
-import { fetchThrough, openOwnClient, openPackageClient } from './openai-client.ts';
+import { fetchList, openOwnClient, openPackageClient } from './openai-client.ts';
 import type { ChatClient } from './send-request.ts';
 
 /** The way to one endpoint: its HTTP client, made when first needed, and the model to ask for. */
@@ -28,11 +34,8 @@ export function createConnection(endpoint: Endpoint, options: ChatModelOptions, 
 
   const askList = async (signal: AbortSignal) => {
     const ask = await asking(signal, LIST_TIMEOUT_MS);
-    const { client, baseURL } = endpoint;
-    return {
-      ask,
-      asked: await askModels(endpoint, client === undefined ? ask : { ...ask, fetch: fetchThrough(client, baseURL) }),
-    };
+    const { client } = endpoint;
+    return { ask, asked: await askModels(endpoint, client === undefined ? ask : { ...ask, fetch: fetchList(client) }) };
   };
 
   return {
@@ -78,7 +81,8 @@ async function openClient(
   connectMs: number,
 ): Promise<ChatClient> {
   const { baseURL, apiKey, client } = endpoint;
-  const settings = { baseURL, apiKey, headers: options.headers ?? {} };
+  const authorization = authorizationOf(endpoint);
+  const settings = { baseURL, apiKey, authorization, headers: options.headers ?? {} };
   if (client !== undefined) return openOwnClient(client, settings.headers);
   if (options.transport !== 'direct')
     return openPackageClient(settings, options.fetch, () => loadFetch(connectMs, env));
@@ -89,14 +93,7 @@ async function openClient(
 /** A hosted server is not asked without a key. */
 function refuseWithoutKey(endpoint: Endpoint, { headers }: ChatModelOptions): void {
   const { preset, baseURL, apiKey, client } = endpoint;
-  if (
-    client !== undefined ||
-    preset === undefined ||
-    preset.local ||
-    preset.baseURL !== baseURL ||
-    apiKey !== undefined
-  )
-    return;
+  if (client !== undefined || apiKey !== undefined || preset?.local !== false || preset.baseURL !== baseURL) return;
   if (Object.keys(headers ?? {}).some((name) => /authorization|key/i.test(name))) return;
   throw new ModelError('auth', `No API key for ${preset.title}: ${howToSetKey(endpoint)}.`);
 }

@@ -1,6 +1,7 @@
 import { parsedText } from '../../json/json.ts';
 import type { OpenAI } from 'openai/client';
-import { type ClientRequestOptions, type Fetch, type OpenAIClient, isOpenAIHost } from '../endpoint/endpoint.ts';
+import type { ClientRequestOptions, Fetch, OpenAIClient } from '../endpoint/endpoint.ts';
+import { isOpenAIHost } from '../endpoint/presets.ts';
 import { processEnvironment, readVariable } from '../endpoint/environment.ts';
 import { readBeside, readBody, type BodyReading } from '../http/fetch.ts';
 import type { RefusedRequest, ResponseHeaders } from './failure.ts';
@@ -10,6 +11,7 @@ import type { ChatClient, ResponseListener } from './send-request.ts';
 export interface ClientSettings {
   readonly baseURL: string;
   readonly apiKey: string | undefined;
+  readonly authorization: string | undefined;
   readonly headers: Readonly<Record<string, string>>;
 }
 
@@ -36,8 +38,8 @@ export async function openPackageClient(
     adminAPIKey: null,
     ...(isOpenAI ? {} : { organization: null, project: null }),
     defaultHeaders: {
-      ...(isOpenAI ? {} : { ...withoutForeignHeaders(), authorization: `Bearer ${settings.apiKey}` }),
-      ...(settings.apiKey === undefined ? { authorization: null } : {}),
+      ...(isOpenAI ? {} : withoutForeignHeaders()),
+      ...(isOpenAI && settings.apiKey !== undefined ? {} : { authorization: settings.authorization ?? null }),
       'x-stainless-timeout': null,
       ...settings.headers,
     },
@@ -91,15 +93,13 @@ export function openOwnClient(client: OpenAIClient, headers: Readonly<Record<str
   };
 }
 
-/** A `fetch` for what lies below the client's address, through the client: with its key and its headers. */
-export function fetchThrough(client: OpenAIClient, baseURL: string): Fetch {
-  return async (input, init = {}) => {
-    const url = input instanceof Request ? input.url : input.toString();
-    const path = url.slice(baseURL.length);
+/** A `fetch` for the list of models, through the client: with its key and its headers. */
+export function fetchList(client: OpenAIClient): Fetch {
+  return async (_url, init = {}) => {
     const headers = Object.fromEntries(new Headers(init.headers));
     const signal = init.signal ?? new AbortController().signal;
     try {
-      return await client.get(path, { headers, signal }).asResponse();
+      return await client.get('/models', { headers, signal }).asResponse();
     } catch (error) {
       const refused = refusalIn(error);
       if (refused === undefined) throw reasonOf(error);

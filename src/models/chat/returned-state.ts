@@ -1,6 +1,6 @@
 import type { Message, ModelReply, ProviderState } from '../../actors/model.ts';
 import { isList } from '../../json/depth.ts';
-import { isJsonObject, type Building, type Json, type JsonObject } from '../../json/json.ts';
+import { defined, isJsonObject, type Building, type Json, type JsonObject } from '../../json/json.ts';
 import type { Endpoint } from '../endpoint/endpoint.ts';
 
 /**
@@ -120,11 +120,11 @@ export function createStateCollector() {
     /** Undefined when there was nothing. `content`: the text that came, which may hold thoughts. */
     data(content: string): JsonObject | undefined {
       if (fields.size === 0 && content.includes('</think>')) fields.set('content', content);
-      const data: JsonObject = {
-        ...(fields.size === 0 ? {} : { message: Object.fromEntries(fields) }),
-        ...(extras.every((extra) => extra === null) ? {} : { calls: extras }),
-        ...(blocks.length === 0 ? {} : { blocks }),
-      };
+      const data: JsonObject = defined({
+        message: fields.size === 0 ? undefined : Object.fromEntries(fields),
+        calls: extras.every((extra) => extra === null) ? undefined : extras,
+        blocks: blocks.length === 0 ? undefined : blocks,
+      });
       return Object.keys(data).length === 0 ? undefined : data;
     },
   };

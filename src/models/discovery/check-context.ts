@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonObject, memberOf } from '../../json/json.ts';
 import type { EndpointMemory, KnownContext } from '../endpoint/endpoint-memory.ts';
-import { type Endpoint, endpointText } from '../endpoint/endpoint.ts';
+import { addressBelow, type Endpoint, endpointText } from '../endpoint/endpoint.ts';
 import { askJson, type AskOptions } from './list-models.ts';
 import { localPresetAt } from '../endpoint/presets.ts';
 
@@ -83,7 +83,7 @@ async function lookUp({ endpoint, asking: reach, model }: ContextCheck): Promise
 const atOrigin = (path: string) => (endpoint: Endpoint) => new URL(endpoint.baseURL).origin + path;
 
 const lemonade: ContextSource = {
-  url: ({ baseURL }) => `${baseURL}/health`,
+  url: ({ baseURL }) => addressBelow(baseURL, '/health'),
   read(answer, model) {
     const loaded = entryOf(answer['all_models_loaded'], 'model_name', model);
     return (
@@ -116,7 +116,7 @@ const lmstudio: ContextSource = {
 };
 
 const vllm: ContextSource = {
-  url: ({ baseURL }) => `${baseURL}/models`,
+  url: ({ baseURL }) => addressBelow(baseURL, '/models'),
   read: (answer, model) => sizeOf(entryOf(answer['data'], 'id', model)?.['max_model_len']),
   advice: (size, model) => `Start the server with \`vllm serve ${model} --max-model-len ${String(size)}\``,
 };

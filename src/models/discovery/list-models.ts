@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonObject, parsedText } from '../../json/json.ts';
-import type { Endpoint, Fetch } from '../endpoint/endpoint.ts';
+import { addressBelow, authorizationOf, type Endpoint, type Fetch } from '../endpoint/endpoint.ts';
 import { PRESETS } from '../endpoint/presets.ts';
 import { readBeside, untilAborted } from '../http/fetch.ts';
 
@@ -31,7 +31,7 @@ const NO_CHAT_LABELS = ['embedding', 'embeddings', 'reranking', 'image', 'audio'
 
 /** Asks an endpoint for its models, with its key. Never throws. */
 export function askModels(endpoint: Endpoint, options: AskOptions): Promise<Asked> {
-  return askJson(`${endpoint.baseURL}/models`, options, { ...keyHeaders(endpoint), ...options.headers });
+  return askJson(addressBelow(endpoint.baseURL, '/models'), options, { ...keyHeaders(endpoint), ...options.headers });
 }
 
 /** The models in an answer of `/models`, or undefined when it is not a model list. */
@@ -69,11 +69,13 @@ async function fetchJson(
 }
 
 /** Anthropic's model list needs its own headers, although its chat endpoint accepts OpenAI's. */
-function keyHeaders({ apiKey, preset, client }: Endpoint): Record<string, string> {
+function keyHeaders(endpoint: Endpoint): Record<string, string> {
+  const { apiKey, preset, client } = endpoint;
+  const authorization = authorizationOf(endpoint);
   // A client of the caller's own sends its key by itself.
-  if (apiKey === undefined || client !== undefined) return {};
-  const own = { 'x-api-key': apiKey, 'anthropic-version': '2023-06-01' };
-  return preset?.baseURL === PRESETS.claude.baseURL ? own : { authorization: `Bearer ${apiKey}` };
+  if (authorization === undefined || client !== undefined) return {};
+  if (apiKey === undefined || preset?.baseURL !== PRESETS.claude.baseURL) return { authorization };
+  return { 'x-api-key': apiKey, 'anthropic-version': '2023-06-01' };
 }
 
 function readModel(entry: JsonObject): ListedModel | readonly [] {
@@ -104,36 +106,26 @@ export async function pickModel(
 async function askLoaded(endpoint: Endpoint, options: AskOptions): Promise<string | undefined> {
   const { origin } = new URL(endpoint.baseURL);
   switch (endpoint.preset?.name) {
-    case 'lemonade': {
-      const health = await ask(`${endpoint.baseURL}/health`, options);
-      return textOf(health['model_loaded']);
-    }
-    case 'ollama': {
-      const running = await ask(`${origin}/api/ps`, options);
-      return firstOf(running['models'], (entry) => textOf(entry['name']));
-    }
+    case 'lemonade':
+      return textOf((await ask(addressBelow(endpoint.baseURL, '/health'), options))['model_loaded']);
+    case 'ollama':
+      return textOf(entriesOf((await ask(`${origin}/api/ps`, options))['models'])[0]?.['name']);
     case 'lmstudio': {
-      const models = await ask(`${origin}/api/v0/models`, options);
-      return firstOf(models['data'], (entry) =>
-        entry['state'] === 'loaded' && entry['type'] !== 'embeddings' ? textOf(entry['id']) : undefined,
-      );
+      const models = entriesOf((await ask(`${origin}/api/v0/models`, options))['data']);
+      return textOf(models.find(({ state, type }) => state === 'loaded' && type !== 'embeddings')?.['id']);
     }
     default:
       return undefined;
   }
 }
 
-async function ask(url: string, options: AskOptions): Promise<{ readonly [key: string]: unknown }> {
+async function ask(url: string, options: AskOptions): Promise<JsonObject> {
   const asked = await askJson(url, options);
   return asked.kind === 'answered' && isJsonObject(asked.value) ? asked.value : {};
 }
 
-function firstOf(
-  list: unknown,
-  read: (entry: { readonly [key: string]: unknown }) => string | undefined,
-): string | undefined {
-  const entries: readonly unknown[] = Array.isArray(list) ? list : [];
-  return entries.map((entry) => (isJsonObject(entry) ? read(entry) : undefined)).find((name) => name !== undefined);
+function entriesOf(list: unknown): readonly JsonObject[] {
+  return Array.isArray(list) ? list.filter(isJsonObject) : [];
 }
 
 function textOf(value: unknown): string | undefined {

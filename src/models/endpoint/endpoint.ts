@@ -1,8 +1,8 @@
 import type { JsonObject } from '../../json/json.ts';
 import { checkPlace, OptionError, optionsOf, wrongOption } from '../../json/known-options.ts';
 import { processEnvironment, readVariable, runsOnNode, type Environment } from './environment.ts';
-import { readModelName, findPreset, presetNames, PRESETS, type Preset, type PresetName } from './presets.ts';
 import type { Model } from '../../actors/model.ts';
+import { readModelName, findPreset, presetNames, PRESETS, type Preset, type PresetName } from './presets.ts';
 
 /** A function like the platform's `fetch`. */
 export type Fetch = (input: string | URL | Request, init?: RequestInit) => Promise<Response>;
@@ -113,6 +113,8 @@ export interface Endpoint {
   readonly preset: Preset | undefined;
   readonly baseURL: string;
   readonly apiKey: string | undefined;
+  /** The user and the password that its address held: they are sent where there is no key. */
+  readonly user?: Pick<URL, 'username' | 'password'>;
   /** The environment variable that could hold the key, for error texts. */
   readonly keyVariable: string | undefined;
   /** The configured model; undefined: the server is asked. */
@@ -125,10 +127,7 @@ export interface Endpoint {
   readonly client?: OpenAIClient;
 }
 
-/**
- * Determines from options and environment where requests go. Undefined: neither says, so it must be discovered. Throws a
- * `TypeError` that names a wrong option. A key from the environment only goes to the server it was made for.
- */
+/** Where requests go; undefined where neither options nor environment say. A key of the environment goes only to its own server. */
 export function settleEndpoint(
   options: ChatModelOptions,
   env: Environment = processEnvironment(),
@@ -160,11 +159,10 @@ export function settleEndpoint(
 function presetEndpoint(preset: Preset, options: ChatModelOptions, env: Environment, model?: string): Endpoint {
   const variable = options.baseURL === undefined ? preset.urlVariable : undefined;
   const given = options.baseURL ?? readVariable(env, variable);
-  const baseURL = given === undefined ? preset.baseURL : checkedURL(given, variable ?? 'baseURL', preset);
   return {
     preset,
-    baseURL,
-    apiKey: options.apiKey ?? readVariable(env, preset.keyVariable),
+    ...(given === undefined ? { baseURL: preset.baseURL } : placeOf(given, variable ?? 'baseURL', preset)),
+    apiKey: keyOf(options, env, preset.keyVariable),
     keyVariable: preset.keyVariable,
     model: options.model ?? model,
     alternatives: given === undefined ? preset.alsoAt : [],
@@ -179,29 +177,64 @@ function plainEndpoint(
   env: Environment,
   model: string | undefined,
 ): Endpoint {
-  const baseURL = checkedURL(url, source, undefined);
-  const host = new URL(baseURL).host;
-  const preset = Object.values(PRESETS).find((known) => !known.local && new URL(known.baseURL).host === host);
+  const { origin } = checkedURL(url, source);
+  const preset = Object.values(PRESETS).find((known) => !known.local && new URL(known.baseURL).origin === origin);
   const openaiURL = readVariable(env, 'OPENAI_BASE_URL');
-  const ownKey = openaiURL !== undefined && trimmed(openaiURL) === baseURL ? 'OPENAI_API_KEY' : undefined;
+  const ownKey = openaiURL !== undefined && trimmed(openaiURL) === trimmed(url) ? 'OPENAI_API_KEY' : undefined;
   const keyVariable = preset?.keyVariable ?? ownKey;
   return {
     preset,
-    baseURL,
-    apiKey: options.apiKey ?? readVariable(env, keyVariable),
+    ...placeOf(url, source, preset),
+    apiKey: keyOf(options, env, keyVariable),
     keyVariable,
     model: options.model ?? model,
     alternatives: [],
   };
 }
 
-/** Without slashes at the end; a preset's address without a path gets the preset's own. */
-function checkedURL(text: string, source: string, preset: Preset | undefined): string {
+/** The key of the options, else of the environment; a blank one counts as not set. */
+function keyOf({ apiKey }: ChatModelOptions, env: Environment, variable: string | undefined): string | undefined {
+  return readVariable({ apiKey }, 'apiKey') ?? readVariable(env, variable);
+}
+
+function checkedURL(text: string, source: string): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || (url.protocol !== 'http:' && url.protocol !== 'https:'))
     throw wrongOption(`${source}: '${text}' is not a server address. Write it like 'http://localhost:8080/v1'.`);
-  if (preset !== undefined && url.pathname === '/') return trimmed(url.origin) + new URL(preset.baseURL).pathname;
-  return trimmed(text);
+  return url;
+}
+
+/** An address without slashes at its end, and its user apart; a preset's address without a path gets the preset's own. */
+function placeOf(text: string, source: string, preset: Preset | undefined): Pick<Endpoint, 'baseURL' | 'user'> {
+  const url = checkedURL(text, source);
+  const { username, password } = url;
+  if (preset !== undefined && url.pathname === '/') url.pathname = new URL(preset.baseURL).pathname;
+  else if (username === '') return { baseURL: trimmed(text) };
+  url.username = '';
+  url.password = '';
+  return { baseURL: trimmed(url.href), ...(username === '' ? {} : { user: { username, password } }) };
+}
+
+/** The header for the user and the password of an address; undefined where it has none. */
+export function basicOf({ username, password }: Pick<URL, 'username' | 'password'>): string | undefined {
+  if (username === '') return undefined;
+  // A percent sign that begins no code stands for itself.
+  const pair = `${username}:${password}`.replaceAll(/%([0-9a-f]{2})/gi, (_code, byte: string) =>
+    String.fromCharCode(Number.parseInt(byte, 16)),
+  );
+  return `Basic ${btoa(pair)}`;
+}
+
+/** What proves to an endpoint who asks: the key, else the user of its address. */
+export function authorizationOf({ apiKey, user }: Endpoint): string | undefined {
+  return apiKey === undefined ? user && basicOf(user) : `Bearer ${apiKey}`;
+}
+
+/** An address below that of the endpoint, whose query stays at the end. */
+export function addressBelow(baseURL: string, path: string): string {
+  const url = new URL(baseURL);
+  url.pathname = url.pathname.replace(/\/*$/, path);
+  return url.href;
 }
 
 function trimmed(url: string): string {
@@ -221,11 +254,6 @@ export function endpointText({ baseURL, preset }: Endpoint): string {
   return preset === undefined ? address : `${preset.title} at ${address}`;
 }
 
-/** True for OpenAI's own servers. */
-export function isOpenAIHost(baseURL: string): boolean {
-  return new URL(baseURL).hostname === 'api.openai.com';
-}
-
 const secrets = new WeakMap<Model, () => readonly string[]>();
 
 const SECRET_HEADER = /auth|key|token|secret|cookie|password/i;
@@ -239,19 +267,23 @@ export function secretKey(apiKey: string | undefined): string | undefined {
   return apiKey === undefined || PLACEHOLDER.test(apiKey) ? undefined : apiKey;
 }
 
-/** Registers a model's secrets: its key, and the headers that carry one. */
-export function rememberSecrets(
-  model: Model,
-  endpoint: () => Endpoint | undefined,
-  { apiKey, headers }: ChatModelOptions,
-): void {
-  const inHeaders = Object.entries(headers ?? {}).flatMap(([name, value]) =>
+/** Registers a model's secrets: its key, the password of its address, and the headers that carry one. */
+export function rememberSecrets(model: Model, endpoint: () => Endpoint | undefined, options: ChatModelOptions): void {
+  const inHeaders = Object.entries(options.headers ?? {}).flatMap(([name, value]) =>
     SECRET_HEADER.test(name) ? parts(value).filter((text) => text !== '') : [],
   );
   secrets.set(model, () => {
-    const key = secretKey(apiKey ?? endpoint()?.apiKey);
-    return key === undefined || inHeaders.includes(key) ? inHeaders : [key, ...inHeaders];
+    const { apiKey = options.apiKey, user } = endpoint() ?? {};
+    const own = [apiKey, ...ofUser(user)].flatMap((text) => secretKey(text) ?? []);
+    return [...new Set([...own, ...inHeaders])];
   });
+}
+
+function ofUser(user: Endpoint['user']): readonly string[] {
+  if (user === undefined) return [];
+  const [basic = '', pair = ''] = parts(basicOf(user) ?? '');
+  const said = new TextDecoder().decode(Uint8Array.from(atob(pair), (byte) => byte.charCodeAt(0)));
+  return [basic, pair, user.password, said.slice(said.indexOf(':') + 1)];
 }
 
 /** The secrets that a model made by `chatModel` holds; empty for every other model. They live outside of the object. */

@@ -21,18 +21,22 @@ const held: { bans: number; permits: number } = Reflect.get(globalThis, GUARD);
  * @example forbidLiveModels(); // in the setup file of the tests
  */
 export function forbidLiveModels(): () => void {
-  held.bans += 1;
-  return once(() => {
-    held.bans -= 1;
-  });
+  return hold('bans');
 }
 
 /** Suspends bans by code until the function that it gives is called. */
 export function permitLiveModels(): () => void {
-  held.permits += 1;
-  return once(() => {
-    held.permits -= 1;
-  });
+  return hold('permits');
+}
+
+/** One more of these, until the function that it gives is called. */
+function hold(what: 'bans' | 'permits'): () => void {
+  let own = 1;
+  held[what] += own;
+  return () => {
+    held[what] -= own;
+    own = 0;
+  };
 }
 
 /** Throws a `ModelError` (code `live-forbidden`) where live models are forbidden. */
@@ -49,12 +53,4 @@ function reasonOf(setting: string): string {
   if (setting === 'allow') return 'live models are forbidden here, by forbidLiveModels()';
   if (setting === 'never') return 'SIGNALBOX_LIVE=never forbids live models';
   return `SIGNALBOX_LIVE is '${setting}', and must be 'never' or 'allow'`;
-}
-
-function once(action: () => void): () => void {
-  let done = false;
-  return () => {
-    if (!done) action();
-    done = true;
-  };
 }

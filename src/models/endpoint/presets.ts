@@ -39,46 +39,17 @@ export interface Preset {
 /** Every preset by name, the local ones in the order in which discovery prefers them. */
 export const PRESETS: Readonly<Record<PresetName, Preset>> = {
   lemonade: {
-    name: 'lemonade',
-    title: 'Lemonade Server',
-    baseURL: 'http://localhost:8000/api/v1',
+    ...local('lemonade', 'Lemonade Server', 'http://localhost:8000/api/v1', 'lemonade-server serve'),
     alsoAt: ['http://localhost:13305/api/v1'],
-    local: true,
     urlVariable: 'LEMONADE_BASE_URL',
-    howToStart: 'start it with `lemonade-server serve`',
   },
-  ollama: {
-    name: 'ollama',
-    title: 'Ollama',
-    baseURL: 'http://localhost:11434/v1',
-    alsoAt: [],
-    local: true,
-    howToStart: 'start it with `ollama serve`',
-  },
-  llamacpp: {
-    name: 'llamacpp',
-    title: 'llama.cpp',
-    baseURL: 'http://localhost:8080/v1',
-    alsoAt: [],
-    local: true,
-    howToStart: 'start it with `llama-server -m model.gguf --jinja`',
-  },
+  ollama: local('ollama', 'Ollama', 'http://localhost:11434/v1', 'ollama serve'),
+  llamacpp: local('llamacpp', 'llama.cpp', 'http://localhost:8080/v1', 'llama-server -m model.gguf --jinja'),
   lmstudio: {
-    name: 'lmstudio',
-    title: 'LM Studio',
-    baseURL: 'http://localhost:1234/v1',
-    alsoAt: [],
-    local: true,
+    ...local('lmstudio', 'LM Studio', 'http://localhost:1234/v1', 'lms server start'),
     howToStart: 'start its server with `lms server start`',
   },
-  vllm: {
-    name: 'vllm',
-    title: 'vLLM',
-    baseURL: 'http://localhost:8000/v1',
-    alsoAt: [],
-    local: true,
-    howToStart: 'start it with `vllm serve <model>`',
-  },
+  vllm: local('vllm', 'vLLM', 'http://localhost:8000/v1', 'vllm serve <model>'),
   openai: {
     ...hosted('openai', 'OpenAI', 'https://api.openai.com/v1', 'OPENAI_API_KEY'),
     urlVariable: 'OPENAI_BASE_URL',
@@ -92,6 +63,10 @@ export const PRESETS: Readonly<Record<PresetName, Preset>> = {
   deepseek: hosted('deepseek', 'DeepSeek', 'https://api.deepseek.com/v1', 'DEEPSEEK_API_KEY'),
   together: hosted('together', 'Together AI', 'https://api.together.xyz/v1', 'TOGETHER_API_KEY'),
 };
+
+function local(name: PresetName, title: string, baseURL: string, command: string): Preset {
+  return { name, title, baseURL, alsoAt: [], local: true, howToStart: `start it with \`${command}\`` };
+}
 
 function hosted(name: HostedName, title: string, baseURL: string, keyVariable: string): Preset {
   const howToStart = 'check the network connection and the proxy settings';
@@ -109,6 +84,11 @@ export function localPresetAt(baseURL: string): Preset | undefined {
   return Object.values(PRESETS).find(
     (preset) => preset.local && [preset.baseURL, ...preset.alsoAt].some((usual) => usual === place),
   );
+}
+
+/** True for OpenAI's own servers, those of its regions (`eu.api.openai.com`) among them. */
+export function isOpenAIHost(baseURL: string): boolean {
+  return /^(?:\w+\.)?api\.openai\.com$/.test(new URL(baseURL).hostname);
 }
 
 function onLocalhost(baseURL: string): string {

@@ -1,5 +1,6 @@
 import type { Agent as HttpAgent, IncomingMessage } from 'node:http';
 import { redirectWithin } from '../../actors/redirect.ts';
+import { basicOf } from '../endpoint/endpoint.ts';
 import { readVariable, type Environment } from '../endpoint/environment.ts';
 
 /** The way to one URL, found once for all requests that go there. */
@@ -79,12 +80,8 @@ function createHttpAgent(secure: boolean, tunnel: URL | undefined, keepAlive: bo
 
 /** The header for a proxy with credentials in its URL. */
 function proxyHeaders(proxy: URL): readonly string[] {
-  if (proxy.username === '') return [];
-  // A percent sign that begins no code stands for itself.
-  const pair = `${proxy.username}:${proxy.password}`.replaceAll(/%([0-9a-f]{2})/gi, (_code, byte: string) =>
-    String.fromCharCode(Number.parseInt(byte, 16)),
-  );
-  return ['proxy-authorization', `Basic ${Buffer.from(pair, 'latin1').toString('base64')}`];
+  const basic = basicOf(proxy);
+  return basic === undefined ? [] : ['proxy-authorization', basic];
 }
 
 /** A proxy that gives no way to a server. Its host is named, its password never. */

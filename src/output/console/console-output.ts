@@ -134,17 +134,13 @@ function lowerFirst(text: string): string {
 /** Figures as one line, with what is known: `812 tokens in (640 cached), 93 out, 41.2 tokens/s, first token after 0.35 s`. */
 function statsText({ scope, usage, tokensPerSecond, timeToFirstTokenMs, durationMs }: OutputStats): string {
   const figures = [
-    ...(usage === null
-      ? []
-      : [
-          `${usage.inputTokens} tokens in${share(usage.cachedInputTokens, 'cached')}`,
-          `${usage.outputTokens} out${share(usage.reasoningTokens, 'reasoning')}`,
-        ]),
-    ...(tokensPerSecond === undefined ? [] : [`${tokensPerSecond.toFixed(1)} tokens/s`]),
-    ...(timeToFirstTokenMs === undefined ? [] : [`first token after ${seconds(timeToFirstTokenMs)}`]),
-    ...(durationMs === undefined ? [] : [seconds(durationMs)]),
+    usage && `${usage.inputTokens} tokens in${share(usage.cachedInputTokens, 'cached')}`,
+    usage && `${usage.outputTokens} out${share(usage.reasoningTokens, 'reasoning')}`,
+    tokensPerSecond !== undefined && `${tokensPerSecond.toFixed(1)} tokens/s`,
+    timeToFirstTokenMs !== undefined && `first token after ${seconds(timeToFirstTokenMs)}`,
+    durationMs !== undefined && seconds(durationMs),
   ];
-  return `${scope === 'run' ? 'In all: ' : ''}${figures.join(', ')}`;
+  return `${scope === 'run' ? 'In all: ' : ''}${figures.filter(Boolean).join(', ')}`;
 }
 
 function share(tokens: number | undefined, what: string): string {
@@ -186,47 +182,25 @@ const MAX_DEPTH = 20;
 /** Writes JSON until the limit is reached, so that a large value costs no more than what is shown of it. */
 function jsonWriter(limit: number) {
   let text = '';
-  const full = (): boolean => text.length >= limit;
-  const list = (open: string, items: Iterable<() => void>, close: string): void => {
-    text += open;
-    let separator = '';
-    for (const item of items) {
-      if (full()) {
-        text += `${separator}…`;
-        break;
-      }
-      text += separator;
-      item();
-      separator = ', ';
-    }
-    text += close;
-  };
   const write = (value: unknown, depth: number): void => {
+    const isList = Array.isArray(value);
     if (depth > MAX_DEPTH) text += '…';
-    else if (Array.isArray(value))
-      list(
-        '[',
-        members(value, (item) => write(item, depth + 1)),
-        ']',
-      );
-    else if (isJsonObject(value))
-      list(
-        '{',
-        members(Object.keys(value), (key) => entry(key, value[key], depth)),
-        '}',
-      );
-    else if (typeof value === 'string') text += quoted(value, limit - text.length);
-    else text += String(value);
-  };
-  const entry = (key: string, value: unknown, depth: number): void => {
-    text += `${quoted(key, limit)}: `;
-    write(value, depth + 1);
+    else if (isList || isJsonObject(value)) {
+      const entries: Iterable<readonly [string | number, unknown]> = isList ? value.entries() : Object.entries(value);
+      let separator = '';
+      text += isList ? '[' : '{';
+      for (const [key, member] of entries) {
+        const full = text.length >= limit;
+        text += full ? `${separator}…` : separator;
+        if (full) break;
+        if (typeof key === 'string') text += `${quoted(key, limit)}: `;
+        write(member, depth + 1);
+        separator = ', ';
+      }
+      text += isList ? ']' : '}';
+    } else text += typeof value === 'string' ? quoted(value, limit - text.length) : String(value);
   };
   return { write, text: () => text };
-}
-
-function* members<T>(items: readonly T[], write: (item: T) => void): Iterable<() => void> {
-  for (const item of items) yield () => write(item);
 }
 
 function quoted(text: string, limit: number): string {
