@@ -150,11 +150,21 @@ overEachTransport(() => {
     expect(failure.message).not.toContain('pa55');
   });
 
-  test('an error page meant for browsers is not shown', async () => {
-    const { model } = await serve([{ status: 502, body: '<html><h1>Bad gateway</h1></html>' }]);
+  test.each([
+    [502, '<html><h1>Bad gateway</h1></html>', 'server-error', 'A proxy or a gateway answered'],
+    [503, ' \n<!DOCTYPE html><title>ERROR</title>', 'server-error', 'A proxy or a gateway answered'],
+    // A proxy that lets nobody through to this server: the key is not to blame.
+    [403, '<!DOCTYPE html><title>Access denied</title>', 'auth', 'A proxy or a gateway answered'],
+    [401, '<html>Who are you?</html>', 'auth', 'The API key was not accepted'],
+    [404, '<html>Not found</html>', 'model-not-found', 'The server has no model'],
+    [403, { error: { message: '<b>No.</b>' } }, 'auth', 'The API key was not accepted'],
+    [500, 'a < b', 'server-error', 'The server failed'],
+  ])('HTTP %i with %j, of a page meant for browsers nothing is shown', async (status, body, code, said) => {
+    const { model } = await serve([{ status, body }]);
     const failure = await askInVain(model);
-    expect(failure.code).toBe('server-error');
-    expect(failure.message).not.toContain('<html>');
+    expect(failure.code).toBe(code);
+    expect(failure.message).toContain(said);
+    expect(failure.message).not.toMatch(/<html>|DOCTYPE/);
   });
 
   test('an error in plain text is told as it is, and none as none', async () => {

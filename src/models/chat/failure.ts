@@ -59,13 +59,17 @@ const PROXY_TEXTS: ReadonlyMap<number, string> = new Map([
   [413, 'The request is larger than the server, or a proxy before it, accepts; send less, or raise that limit'],
 ]);
 
+const PAGE_TEXT =
+  'A proxy or a gateway answered with a web page, in the place of the server; see whether that runs, and check HTTP_PROXY and NO_PROXY';
+
 /** Turns an HTTP error into a {@link ModelError} by its status and structured codes, with a message that says what to do. */
 export function failureOf(refusal: RefusedRequest, context: RequestContext): ModelError {
   const error = readServerError(refusal.body);
   const status = statusOf(refusal, error);
   const known = codeOf(status, error);
   const code = known === 'model-not-found' && isAboutPath(status, error, context) ? 'endpoint-not-found' : known;
-  const text = PROXY_TEXTS.get(status) ?? TEXTS[code]?.(context, error) ?? 'The server failed; see its log';
+  const byPage = isPage(refusal.body) && (status === 403 || status >= 500) ? PAGE_TEXT : undefined;
+  const text = PROXY_TEXTS.get(status) ?? byPage ?? TEXTS[code]?.(context, error) ?? 'The server failed; see its log';
   const location = status >= 300 && status < 400 ? (refusal.headers?.get('location') ?? '') : '';
   const elsewhere = location === '' ? '' : ` It points to ${location}: if that is right, make it the base URL.`;
   const said = error.message === '' ? '' : ` The server said: ${withoutKey(error.message, context.endpoint)}`;
@@ -283,8 +287,12 @@ function wordOf(value: unknown): string | undefined {
   return value === 'None' ? undefined : textOf(typeof value === 'number' ? String(value) : value);
 }
 
+/** What a proxy shows to people in a browser. */
+function isPage(body: unknown): boolean {
+  return typeof body === 'string' && body.trimStart().startsWith('<');
+}
+
 function shortened(text: string): string {
-  // An HTML page is what a proxy shows to people in a browser.
-  const line = text.trimStart().startsWith('<') ? '' : text.trim();
+  const line = isPage(text) ? '' : text.trim();
   return line.length > MAX_MESSAGE ? `${line.slice(0, MAX_MESSAGE)}…` : line;
 }
