@@ -11,14 +11,14 @@ const ANY_MARK = /(«(?:secret:\d+|hidden)»)/;
 
 /** What looks like a key, of any issuer. Each begins with letters that ordinary text rarely has; a token, with none that begin another. */
 const LOOKS_LIKE_A_KEY =
-  /\b(?:sk-[A-Za-z0-9_-]{20,}|sk_(?:live|test)_[A-Za-z0-9]{16,}|gh[oprsu]_[A-Za-z0-9]{30,}|github_pat_[A-Za-z0-9_]{22,}|glpat-[A-Za-z0-9_-]{20,}|xox[abprs]-[A-Za-z0-9-]{10,}|AKIA[0-9A-Z]{16}|AIza[A-Za-z0-9_-]{35}|hf_[A-Za-z0-9]{30,}|npm_[A-Za-z0-9]{36}|eyJ(?:(?!\beyJ)[A-Za-z0-9_-]){10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,})|-----BEGIN [A-Z ]{0,30}PRIVATE KEY-----[A-Za-z0-9+/=\s\\]{20,8000}-----END [A-Z ]{0,30}PRIVATE KEY-----/g;
+  /\b(?:sk-[A-Za-z0-9_-]{20,}|[rs]k_(?:live|test)_[A-Za-z0-9]{16,}|(?:gsk_|xai-|nvapi-)[A-Za-z0-9_-]{40,}|gh[oprsu]_[A-Za-z0-9]{30,}|github_pat_[A-Za-z0-9_]{22,}|glpat-[A-Za-z0-9_-]{20,}|xox[abprs]-[A-Za-z0-9-]{10,}|AKIA[0-9A-Z]{16}|AIza[A-Za-z0-9_-]{35}|hf_[A-Za-z0-9]{30,}|npm_[A-Za-z0-9]{36}|eyJ(?:(?!\beyJ)[A-Za-z0-9_-]){10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,})|-----BEGIN [A-Z ]{0,30}PRIVATE KEY-----[A-Za-z0-9+/=\s\\]{20,8000}-----END [A-Z ]{0,30}PRIVATE KEY-----/g;
 
 /** The same, only to be asked: `replace` on a megabyte costs more than a look. */
 const ONE_KEY = new RegExp(LOOKS_LIKE_A_KEY.source);
 
 /** What one is made of, and what one begins with, or with a part of it at the end of a text. */
 const KEY_CHARACTER = /[\w.-]/;
-const KEY_BEGINNING = /\b(?:sk|gh|gi|gl|xo|AK|AI|hf|np|ey|[sgxAhne]$)/;
+const KEY_BEGINNING = /\b(?:[rs]k|g[hils]|x[ao]|AK|AI|hf|n[pv]|ey|[rsgxAhne]$)/;
 const BLOCK = '-----BEGIN ';
 const OPEN_BLOCK = /^-----BEGIN [A-Z ]{0,40}(?:-{1,4}|-----[A-Za-z0-9+/=\s\\]*(?:-{1,5}[A-Z ]*-{0,5})?)?$/;
 

@@ -87,6 +87,10 @@ test.each([
   `AIza${'aB3-_'.repeat(7)}`,
   `hf_${'aB3'.repeat(10)}`,
   `npm_${'aB3'.repeat(12)}`,
+  `rk_live_${'aB3'.repeat(6)}`,
+  `gsk_${'aB3'.repeat(14)}`,
+  `xai-${'aB3'.repeat(14)}`,
+  `nvapi-${'aB_-'.repeat(10)}`,
 ])('%s looks like a key, and what is a sign shorter does not', async (key) => {
   const shorter = key.slice(0, key.startsWith('AKIA') || key.startsWith('AIza') || key.startsWith('npm') ? -1 : 12);
   const look = fakeTool('look', [key, { [key]: shorter }, new Error(`with ${key}.`)]);

@@ -68,6 +68,17 @@ describe.each([
   });
 });
 
+test.each(['sk-', 'sk_live_', 'rk_test_', 'gsk_', 'xai-', 'nvapi-', 'ghp_', 'glpat-', 'xoxb-', 'AIza', 'hf_'])(
+  'no beginning of a key that starts with %s is seen, however few characters come at a time',
+  async (issuer) => {
+    const key = issuer + 'aB3'.repeat(14).slice(0, issuer === 'AIza' ? 35 : undefined);
+    for (const size of [1, 2, 5]) {
+      const tokens = tokensIn(await eventsFor(cut(`It is ${key}, so.`, size), { secrets: [] }));
+      expect(tokens.map(({ text }) => text).join('')).toBe('It is «secret:1», so.');
+    }
+  },
+);
+
 test('of secrets that begin or end alike each has its mark', async () => {
   const secrets = ['password', 'password-17', '17-password'];
   const said = 'password, password-17, 17-password; pass.';
