@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, realpathSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { isJsonObject, parsedText } from '../json/json.ts';
 import type { ServerTool } from '../tools/server-tool.ts';
@@ -95,10 +95,12 @@ function setAside(path: string, onWarning: OnWarning): void {
  * costs at most a question that is asked again, and the thread is not held up.
  */
 export function replaceFile(path: string, text: string): void {
-  const draft = `${path}.${randomUUID()}.tmp`;
+  // A link, as those who keep such files in a repository make one, stays.
+  const file = existsSync(path) ? realpathSync(path) : path;
+  const draft = `${file}.${randomUUID()}.tmp`;
   try {
     writeFileSync(draft, text, { flag: 'wx', mode: 0o600 });
-    moveOver(draft, path);
+    moveOver(draft, file);
   } catch (error) {
     rmSync(draft, { force: true });
     throw error;

@@ -1,4 +1,14 @@
-import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { permissionStore } from '../../../src/security/index.ts';
@@ -355,6 +365,30 @@ describe('a file that is not as it should be', () => {
     expect(warnings.map(({ code }) => code)).toEqual(['permissions-newer-version']);
     expect(readFileSync(path, 'utf8')).toBe(text);
     expect(readdirSync(dirname(path))).toEqual(['allowed-tools.json']);
+  });
+
+  test('a link in the place of the file stays, and what it leads to is changed; one that leads nowhere is replaced', () => {
+    const { path, warnings, open } = permissionFolder();
+    const repository = ownFolder();
+    const there = join(repository, 'allowed.json');
+    mkdirSync(dirname(path), { recursive: true });
+    symlinkSync(there, path);
+    open().add('t');
+    expect([lstatSync(path).isSymbolicLink(), readdirSync(repository)]).toEqual([false, []]);
+
+    writeFileSync(there, readFileSync(path));
+    renameSync(path, `${path}.plain`);
+    symlinkSync(there, path);
+    open().add('u');
+    expect(lstatSync(path).isSymbolicLink()).toBe(true);
+    expect(open().list()).toEqual(['t', 'u']);
+    expect(readdirSync(repository)).toEqual(['allowed.json']);
+
+    // What is no permission file is not written to: the link is set aside.
+    writeFileSync(there, 'echo hello');
+    open().add('v');
+    expect([lstatSync(path).isSymbolicLink(), readFileSync(there, 'utf8')]).toEqual([false, 'echo hello']);
+    expect(warnings.map(({ code }) => code)).toEqual(['permissions-corrupt']);
   });
 
   test('a folder in the place of the file allows nothing, and says that it cannot be read', () => {
