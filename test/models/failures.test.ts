@@ -155,6 +155,8 @@ overEachTransport(() => {
     [503, ' \n<!DOCTYPE html><title>ERROR</title>', 'server-error', 'A proxy or a gateway answered'],
     // A proxy that lets nobody through to this server: the key is not to blame.
     [403, '<!DOCTYPE html><title>Access denied</title>', 'auth', 'A proxy or a gateway answered'],
+    // Of a server's own framework.
+    [500, '<!doctype html><title>500 Internal Server Error</title>', 'server-error', 'The server failed'],
     [401, '<html>Who are you?</html>', 'auth', 'The API key was not accepted'],
     [404, '<html>Not found</html>', 'model-not-found', 'The server has no model'],
     [403, { error: { message: '<b>No.</b>' } }, 'auth', 'The API key was not accepted'],
@@ -164,7 +166,7 @@ overEachTransport(() => {
     const failure = await askInVain(model);
     expect(failure.code).toBe(code);
     expect(failure.message).toContain(said);
-    expect(failure.message).not.toMatch(/<html>|DOCTYPE/);
+    expect(failure.message).not.toMatch(/<html>|DOCTYPE/i);
   });
 
   test('an error in plain text is told as it is, and none as none', async () => {

@@ -68,7 +68,7 @@ export function failureOf(refusal: RefusedRequest, context: RequestContext): Mod
   const status = statusOf(refusal, error);
   const known = codeOf(status, error);
   const code = known === 'model-not-found' && isAboutPath(status, error, context) ? 'endpoint-not-found' : known;
-  const byPage = isPage(refusal.body) && (status === 403 || status >= 500) ? PAGE_TEXT : undefined;
+  const byPage = isPage(refusal.body) && (status === 403 || status > 500) ? PAGE_TEXT : undefined;
   const text = PROXY_TEXTS.get(status) ?? byPage ?? TEXTS[code]?.(context, error) ?? 'The server failed; see its log';
   const location = status >= 300 && status < 400 ? (refusal.headers?.get('location') ?? '') : '';
   const elsewhere = location === '' ? '' : ` It points to ${location}: if that is right, make it the base URL.`;
