@@ -270,6 +270,18 @@ test('secrets that a person types reach the server, and neither model, events, r
   expect(texts.join('')).toContain('ada.l');
 });
 
+test('a secret that a person types hides no name of which it is a part', async () => {
+  const model = scriptedModel([booking(login), calls(['desk_heard', {}, 'b']), 'Done.']);
+  const agent = asking({
+    model,
+    elicit: () => ({ action: 'accept', content: { entry: 'desk', apiKey: 'k-0001-aa' } }),
+  });
+  const run = agent.run('Book a seat at the desk');
+  expect(await run).toMatchObject({ success: true, toolsUsed: ['desk_ask', 'desk_heard'], errorHistory: [] });
+  expect(model.requests.at(-1)?.tools?.map(({ name }) => name)).toContain('desk_heard');
+  expect(run.recording()).not.toContain('k-0001-aa');
+});
+
 test('the server itself gets what was typed', async () => {
   const desk = createMcpConnection('desk', askingEntry(), {
     elicit: () => ({ action: 'accept', content: { entry: SECRET } }),

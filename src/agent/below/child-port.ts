@@ -42,6 +42,8 @@ export interface ChildPort {
   secrets(): readonly string[];
   /** What people typed as secrets for its servers. */
   hidden(): readonly string[];
+  /** Its name, and those of its tools, skills and servers. */
+  names(): readonly string[];
   /** Calls back when its tools change; returns a function that stops it. */
   onChange(listener: () => void): () => void;
   /** The agent as it repairs arguments below a call; null for one that repairs by its own code. */

@@ -36,6 +36,7 @@ function portOf(core: AgentCore, run: RunBeside, repairer: () => ChildPort | nul
       replayed: (recorded: AgentSetup, policies: Policies) => replaySetup(recorded, core, policies),
       secrets: () => core.redaction.secrets(),
       hidden: () => core.redaction.hidden(),
+      names: () => core.redaction.names(),
       onChange: (listener: () => void) => {
         const stop = [
           core.registry.onChange(listener),

@@ -6,14 +6,19 @@ import type { Recording } from '../../journal/format/recording.ts';
 import { type JournalStore, type RunJournal, type RunSecrets, journalOver } from '../../journal/run/run-journal.ts';
 import { secretsOf } from '../../models/endpoint/endpoint.ts';
 import type { McpBinding } from '../servers/mcp-binding.ts';
+import type { OwnRegistry } from '../tools/registry.ts';
 import { serverSecrets } from '../../mcp/config/environment-variables.ts';
 
-interface RedactedAgent extends Pick<Configured, 'options' | 'listed' | 'models'> {
-  readonly mcp: Pick<McpBinding, 'secrets'>;
+interface RedactedAgent extends Pick<Configured, 'name' | 'options' | 'listed' | 'models'> {
+  readonly registry: Pick<OwnRegistry, 'entries' | 'ownSkills'>;
+  readonly mcp: Pick<McpBinding, 'names' | 'secrets'>;
   readonly children: Children;
   readonly repairers: RepairAgents;
   journal(): JournalStore;
 }
+
+/** What is listed of an agent and of those below it. */
+type Listed = 'secrets' | 'hidden' | 'names';
 
 const NOTHING: readonly never[] = [];
 
@@ -30,7 +35,7 @@ export class Redaction {
   /** What made the marks of runs in this process. A run is named by its id and its beginning: ids are used again elsewhere. */
   readonly #madeBy = new Map<string, OwnRedactor>();
   /** What is being listed: a function may have chosen an agent to repair for itself, or for another that repairs for it. */
-  #listing: readonly ('secrets' | 'hidden')[] = NOTHING;
+  #listing: readonly Listed[] = NOTHING;
 
   constructor(agent: RedactedAgent) {
     const { mcpServers } = agent.options;
@@ -49,13 +54,27 @@ export class Redaction {
     return this.#once('secrets', (below) => {
       const texts = [...(options.secrets ?? NOTHING), ...this.#fixed, ...mcp.secrets()];
       for (const model of [...listed, ...models.values()]) texts.push(...secretsOf(model));
-      return below.length === 0 ? texts : [...texts, ...below];
+      return this.#inNoName(below.length === 0 ? texts : [...texts, ...below]);
     });
   }
 
   /** What people typed as secrets for servers, including those of the agents below: never shown, never given to a tool. */
   hidden(): readonly string[] {
-    return this.#once('hidden', (below) => (this.#typed === null ? below : [...this.#typed, ...below]));
+    return this.#once('hidden', (below) => (this.#typed === null ? below : this.#inNoName([...this.#typed, ...below])));
+  }
+
+  /** Of the agent, its tools, skills and servers, and of those of the agents below. */
+  names(): readonly string[] {
+    const { name, registry, mcp } = this.#agent;
+    const skills = registry.ownSkills.map((skill) => skill.name);
+    return this.#once('names', (below) => [name, ...registry.entries.keys(), ...skills, ...mcp.names(), ...below]);
+  }
+
+  /** The password `postgres` of a server of that name is known to all: with marks in their names, its tools could not be called. */
+  #inNoName(texts: readonly string[]): readonly string[] {
+    if (texts.length === 0) return texts;
+    const names = this.names();
+    return texts.filter((text) => !names.some((name) => name.includes(text)));
   }
 
   /**
@@ -108,7 +127,7 @@ export class Redaction {
     );
   }
 
-  #once(what: 'secrets' | 'hidden', list: (below: readonly string[]) => readonly string[]): readonly string[] {
+  #once(what: Listed, list: (below: readonly string[]) => readonly string[]): readonly string[] {
     const { children, repairers } = this.#agent;
     const known = repairers.all();
     if (children.size === 0 && known.size === 0) return list(NOTHING);
