@@ -77,6 +77,14 @@ test('a longer secret that holds a name is hidden, and so is one that no name ho
   expect(model.requests[0]?.messages.at(-1)?.content).toBe('Say postgres, «secret:1» and «secret:2».');
 });
 
+test('a secret as long as a key is hidden, even where a tool is called by it', async () => {
+  const [word, key] = ['a'.repeat(24), 'b'.repeat(25)];
+  const model = scriptedModel(['Done.']);
+  const tools = [fakeTool(`say_${word}`, []), fakeTool(`say_${key}`, [])];
+  await createAgent({ model, tools, secrets: [word, key], silent: true }).run(`${word} ${key}`);
+  expect(model.requests[0]?.messages.at(-1)?.content).toBe(`${word} «secret:1»`);
+});
+
 test('nor does the password of a server that is not there, or one that is the name of a skill, hide a name', async () => {
   const pack = skill({
     name: 'packing',

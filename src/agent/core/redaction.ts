@@ -22,6 +22,9 @@ type Listed = 'secrets' | 'hidden' | 'names';
 
 const NOTHING: readonly never[] = [];
 
+/** What is longer is a key, whatever a server calls its tools. */
+const LONGEST_WORD = 24;
+
 /** The marks of so many runs are remembered, the newest. */
 const MOST_RUNS = 1000;
 
@@ -72,9 +75,9 @@ export class Redaction {
 
   /** The password `postgres` of a server of that name is known to all: with marks in their names, its tools could not be called. */
   #inNoName(texts: readonly string[]): readonly string[] {
-    if (texts.length === 0) return texts;
+    if (texts.every(({ length }) => length > LONGEST_WORD)) return texts;
     const names = this.names();
-    return texts.filter((text) => !names.some((name) => name.includes(text)));
+    return texts.filter((text) => text.length > LONGEST_WORD || !names.some((name) => name.includes(text)));
   }
 
   /**
