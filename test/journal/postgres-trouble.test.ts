@@ -295,6 +295,43 @@ describe.skipIf(NO_POSTGRES !== '')('postgresJournal on a server that is in its 
     await store.close();
   });
 
+  test.each([
+    { maxAgeDays: 0 },
+    { maxAgeDays: -1 },
+    { maxAgeDays: Number.NaN },
+    { maxAgeDays: '9' },
+    { maxAgeDays: null },
+    { maxRuns: null },
+    { maxRuns: -1 },
+    { maxRuns: Number.POSITIVE_INFINITY },
+    { maxAge: 9 },
+  ])('no run is removed for the limits %j, which are refused', async (limits) => {
+    const store = postgresJournal(pool, { schema: await migrated() });
+    await payer(store).agent.run('Pay');
+    await expect(store.prune(Object(limits))).rejects.toThrow(
+      /^prune: (?:the option max\w+ must be|there is no option 'maxAge')/,
+    );
+    expect(await store.list()).toHaveLength(1);
+    await store.close();
+  });
+
+  test('runs of no age that a server can reckon with are kept', async () => {
+    const store = postgresJournal(pool, { schema: await migrated() });
+    await payer(store).agent.run('Pay');
+    for (const maxAgeDays of [1e7, Number.POSITIVE_INFINITY]) expect(await store.prune({ maxAgeDays })).toBe(0);
+    expect(await store.prune({ maxAgeDays: 1e-9 })).toBe(1);
+    await store.close();
+  });
+
+  test('tables are made in a schema of its own by a role that may make no schema', async () => {
+    await pool.query('create role tenant login; create schema tenant authorization tenant');
+    const url = server.url.replace('postgres@', 'tenant@');
+    const store = postgresJournal(url, { schema: 'tenant', migrate: true });
+    expect(await payer(store).agent.run('Pay')).toMatchObject({ status: 'answered' });
+    expect(await migratePostgres(url, { schema: 'tenant' })).toEqual({ from: 2, to: 2 });
+    await store.close();
+  });
+
   test('two schemas whose names are as long as they may be, and almost the same, share a connection', async () => {
     const own = new pg.Pool({ connectionString: server.url, max: 1 });
     const stores = ['x', 'y'].map((end) => postgresJournal(own, { schema: 'a'.repeat(62) + end, migrate: true }));

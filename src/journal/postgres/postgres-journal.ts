@@ -8,7 +8,7 @@ import type { Recording } from '../format/recording.ts';
 import { type RunQuery, type RunSummary, runTally } from '../format/tally.ts';
 import { liveJournal } from '../run/live-journal.ts';
 import type { JournalStore, RunHead, RunJournal, RunSecrets, Sink, TakenRun } from '../run/run-journal.ts';
-import type { PruneLimits } from '../stores/prune-runs.ts';
+import { checkLimits, type PruneLimits } from '../stores/prune-runs.ts';
 import { type DatabaseOptions, PostgresDatabase, type PostgresPool } from './postgres-database.ts';
 import { type Held, PostgresLease } from './postgres-lease.ts';
 import { PostgresNotices } from './postgres-notices.ts';
@@ -49,6 +49,8 @@ const checkOptions = optionsOf<PostgresJournalOptions>('postgresJournal', 'docs/
   leaseMs: true,
   patienceMs: true,
 });
+
+const checkPruning = optionsOf<PruneLimits>('prune', 'docs/recording.md', { maxRuns: true, maxAgeDays: true });
 
 /**
  * Keeps runs in a Postgres database, for any number of processes on any number of hosts: the process that takes a run
@@ -228,7 +230,10 @@ class PostgresStore {
     return removed !== undefined;
   }
 
-  async prune({ maxRuns, maxAgeDays }: PruneLimits): Promise<number> {
+  async prune(limits: PruneLimits): Promise<number> {
+    checkPruning(limits);
+    checkLimits('prune', limits);
+    const { maxRuns, maxAgeDays } = limits;
     let count = 0;
     for (;;) {
       const ids = await this.#runs.prunable(maxRuns, maxAgeDays);

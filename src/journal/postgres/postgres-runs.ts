@@ -136,7 +136,7 @@ export class PostgresRuns {
           );
     if (over.length > 0 || maxAgeDays === undefined) return over;
     return ids(
-      `select run_id from $s.runs r where written_at < now() - $1 * interval '1 day' and not ${WRITTEN}
+      `select run_id from $s.runs r where written_at < now() - least($1, 1e6) * interval '1 day' and not ${WRITTEN}
        order by at, run_id limit ${PAGE}`,
       maxAgeDays,
     );
