@@ -603,6 +603,41 @@ describe.skipIf(NO_POSTGRES !== '')('postgresJournal on a server that is in its 
     await store.close();
   });
 
+  test('a journal that was closed hears notifications when it is used again, until it is closed again', async () => {
+    const schema = await migrated();
+    const [store, other] = [postgresJournal(server.url, { schema }), postgresJournal(pool, { schema })];
+    await store.list();
+    await store.close();
+    const changed = vi.fn<() => void>();
+    store.changes('run', changed);
+    // It is called once when it listens, and would be looked for every second without that.
+    await expect.poll(() => changed.mock.calls.length).toBe(1);
+    await payer(other).agent.run('Pay', { runId: 'run' });
+    await expect.poll(() => changed.mock.calls.length).toBeGreaterThan(1);
+    await store.close();
+    const count = `select count(*)::int as n from pg_stat_activity where query = 'listen signalbox' and application_name = 'signalbox'`;
+    await expect.poll(async () => (await pool.query<{ n: number }>(count)).rows[0]?.n).toBe(0);
+    await other.close();
+  });
+
+  test('what a process asked that has died is not done when the run is driven again much later', async () => {
+    const schema = await migrated();
+    const [store, other] = [postgresJournal(pool, { schema }), postgresJournal(pool, { schema })];
+    const served: unknown[] = [];
+    for (const [id, age] of [
+      ['old', '61 seconds'],
+      ['young', '50 seconds'],
+    ])
+      await pool.query(`insert into ${schema}.requests (id, run_id, request, at)
+        values ('${id}', 'run', '{"of":"${id}"}', now() - interval '${age}')`);
+    const stop = store.requests.serve('run', async (request) => ({ n: served.push(request) }));
+    expect(await other.requests.ask('run', { of: 'a living process' }, 60_000)).not.toBeNull();
+    await expect.poll(() => served).toContainEqual({ of: 'young' });
+    expect(served).toHaveLength(2);
+    stop();
+    for (const one of [store, other]) await one.close();
+  });
+
   test('an answer that the server refuses ends no process', async () => {
     const schema = await migrated();
     const refused = Promise.withResolvers<void>();

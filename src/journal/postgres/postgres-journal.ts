@@ -5,6 +5,7 @@ import { createHistories, type StoredPart } from '../format/histories.ts';
 import { JournalError } from '../format/journal-error.ts';
 import type { RunRecord } from '../format/record.ts';
 import type { Recording } from '../format/recording.ts';
+import { readStored, tooShort } from '../format/stored-lines.ts';
 import { type RunQuery, type RunSummary, runTally } from '../format/tally.ts';
 import { liveJournal } from '../run/live-journal.ts';
 import type { JournalStore, RunHead, RunJournal, RunSecrets, Sink, TakenRun } from '../run/run-journal.ts';
@@ -12,7 +13,7 @@ import { checkLimits, type PruneLimits } from '../stores/prune-runs.ts';
 import { type DatabaseOptions, PostgresDatabase, type PostgresPool } from './postgres-database.ts';
 import { type Held, PostgresLease } from './postgres-lease.ts';
 import { PostgresNotices } from './postgres-notices.ts';
-import { linesOf, recordingIn } from './postgres-rows.ts';
+import { linesOf } from './postgres-rows.ts';
 import { PostgresRequests } from './postgres-requests.ts';
 import { PostgresRuns } from './postgres-runs.ts';
 import { type SinkStart, postgresSink } from './postgres-sink.ts';
@@ -176,7 +177,7 @@ class PostgresStore {
       const rows = await this.#database.query(null, 'select mark, value from $s.secrets where run_id = $1', [runId]);
       if (rows.length > 0)
         this.#kept.set(runId, Object.fromEntries(rows.map(({ mark, value }) => [String(mark), String(value)])));
-      return recordingIn((await linesOf(this.#database, runId)) ?? { lines: [], records: 0 }, runId);
+      return readStored((await linesOf(this.#database, runId)) ?? { lines: [], records: 0 }, runId);
     });
     if (recording === null) return null;
     const tally = runTally(recording.head, recording.lines);
@@ -187,7 +188,7 @@ class PostgresStore {
 
   async read(runId: string): Promise<Recording | null> {
     const stored = await linesOf(this.#database, runId);
-    return stored === null ? null : recordingIn(stored, runId);
+    return stored === null ? null : readStored(stored, runId);
   }
 
   async revision(runId: string): Promise<string | null> {
@@ -213,8 +214,8 @@ class PostgresStore {
       const tally = runTally(recording.head, recording.lines);
       await this.#runs.cut(tally.read(), token, repaired.kept + 1);
       await this.#writer.release({ name: runId, token });
-      if ((recording.sums ?? 0) >= (stored?.records ?? 0)) return repaired;
-      return { ...repaired, damage: repaired.damage ?? 'Lines at its end were lost. The database is damaged.' };
+      if (stored === null || (recording.sums ?? 0) >= stored.records) return repaired;
+      return { ...repaired, damage: repaired.damage ?? tooShort(stored).message };
     });
   }
 

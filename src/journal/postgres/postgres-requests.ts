@@ -3,7 +3,7 @@
  * lost costs a second: rows are looked for again in between.
  */
 import { type JsonObject, isJsonObject } from '../../json/json.ts';
-import type { RunRequests } from '../run/run-requests.ts';
+import type { Answer, RunRequests } from '../run/run-requests.ts';
 import type { PostgresDatabase } from './postgres-database.ts';
 import type { PostgresNotices } from './postgres-notices.ts';
 
@@ -14,8 +14,6 @@ const LOOK_MS = 1000;
 const ANSWER_MS = 10_000;
 
 const CHANNEL = 'signalbox_requests';
-
-type Answer = (request: JsonObject) => Promise<JsonObject>;
 
 /** The requests of one store. */
 export class PostgresRequests implements RunRequests {

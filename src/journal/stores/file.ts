@@ -12,9 +12,8 @@ import { FileConversations } from './file-conversations.ts';
 import { FileSummaries } from './file-summary.ts';
 import { continueRunFile, createRunFile, type FileWriting, repairRunFile } from './file-writer.ts';
 import { historiesIn, historyFiles, isFile, isUnreadable, opened, type RunFiles, runFiles } from './run-files.ts';
-import { requestFiles } from './request-files.ts';
+import { FileRequests } from './request-files.ts';
 import { isForeign, type RunLock, takeRunLock } from './run-lock.ts';
-import { PolledRequests } from '../run/run-requests.ts';
 import { checkLimits, type PruneLimits, runPruner } from './prune-runs.ts';
 import { closeSync, openSync, statSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
@@ -100,7 +99,7 @@ export function fileJournal(dir: string, options: FileJournalOptions = {}): Whol
       return lock === null ? null : () => lock.release();
     },
     secrets: files.secrets,
-    requests: new PolledRequests(requestFiles(join(dir, 'requests'))),
+    requests: new FileRequests(join(dir, 'requests')),
   };
 }
 
