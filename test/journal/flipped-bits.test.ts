@@ -8,7 +8,7 @@ import { readFileContent } from '../../src/journal/stores/file-sink.ts';
 import { summarizeFile } from '../../src/journal/stores/file-summary.ts';
 import type { Recording } from '../../src/journal/format/recording.ts';
 import { sqliteJournal } from '../../src/journal/stores/sqlite.ts';
-import { readStored } from '../../src/journal/format/stored-lines.ts';
+import { readStored } from '../../src/journal/format/recording.ts';
 import { RunTables } from '../../src/journal/stores/sqlite-runs.ts';
 import { fakeTool } from '../../src/testing/fake-tool.ts';
 import { cases, seedOr } from '../support/soak.ts';

@@ -615,8 +615,8 @@ describe.skipIf(NO_POSTGRES !== '')('postgresJournal on a server that is in its 
     await payer(other).agent.run('Pay', { runId: 'run' });
     await expect.poll(() => changed.mock.calls.length).toBeGreaterThan(1);
     await store.close();
-    const count = `select count(*)::int as n from pg_stat_activity where query = 'listen signalbox' and application_name = 'signalbox'`;
-    await expect.poll(async () => (await pool.query<{ n: number }>(count)).rows[0]?.n).toBe(0);
+    const listening = `select count(*)::int as n from pg_stat_activity where query = 'listen signalbox' and application_name = 'signalbox'`;
+    await expect.poll(async () => (await pool.query<{ n: number }>(listening)).rows[0]?.n).toBe(0);
     await other.close();
   });
 

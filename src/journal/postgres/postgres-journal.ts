@@ -4,12 +4,11 @@ import { type RepairedRun, wholePart } from '../format/cut-recording.ts';
 import { createHistories, type StoredPart } from '../format/histories.ts';
 import { JournalError } from '../format/journal-error.ts';
 import type { RunRecord } from '../format/record.ts';
-import type { Recording } from '../format/recording.ts';
-import { readStored, tooShort } from '../format/stored-lines.ts';
+import { type Recording, readStored, tooShort } from '../format/recording.ts';
 import { type RunQuery, type RunSummary, runTally } from '../format/tally.ts';
 import { liveJournal } from '../run/live-journal.ts';
 import type { JournalStore, RunHead, RunJournal, RunSecrets, Sink, TakenRun } from '../run/run-journal.ts';
-import { checkLimits, type PruneLimits } from '../stores/prune-runs.ts';
+import { checkPruneLimits, type PruneLimits } from '../stores/prune-runs.ts';
 import { type DatabaseOptions, PostgresDatabase, type PostgresPool } from './postgres-database.ts';
 import { type Held, PostgresLease } from './postgres-lease.ts';
 import { PostgresNotices } from './postgres-notices.ts';
@@ -233,7 +232,7 @@ class PostgresStore {
 
   async prune(limits: PruneLimits): Promise<number> {
     checkPruning(limits);
-    checkLimits('prune', limits);
+    checkPruneLimits('prune', limits);
     const { maxRuns, maxAgeDays } = limits;
     let count = 0;
     for (;;) {

@@ -1,6 +1,6 @@
 import { isJsonObject, type Json, parsedText } from '../../json/json.ts';
 import { historyIdOf, withHistory } from '../format/histories.ts';
-import { type StoredLines, withoutGap } from '../format/stored-lines.ts';
+import { type StoredLines, withoutGap } from '../format/recording.ts';
 import { type RunSummary, type Tallied, summaryOf, textOrNull } from '../format/tally.ts';
 import { type PostgresDatabase, type PostgresRow, searchable } from './postgres-database.ts';
 

@@ -2,7 +2,7 @@
 import { JournalError, RecordingError } from '../format/journal-error.ts';
 import { checkQuery, LeftOut, matches, runTally, summaryOf } from '../format/tally.ts';
 import type { RunQuery, RunSummary, Tallied } from '../format/tally.ts';
-import { readStored } from '../format/stored-lines.ts';
+import { readStored } from '../format/recording.ts';
 import { searchable, sqlStateOf, type PostgresDatabase, type PostgresRow } from './postgres-database.ts';
 import { columnsOf, linesOf, searchableJson, summaryOfRun, textOfColumn, WRITTEN } from './postgres-rows.ts';
 

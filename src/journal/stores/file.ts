@@ -14,7 +14,7 @@ import { continueRunFile, createRunFile, type FileWriting, repairRunFile } from 
 import { historiesIn, historyFiles, isFile, isUnreadable, opened, type RunFiles, runFiles } from './run-files.ts';
 import { FileRequests } from './request-files.ts';
 import { isForeign, type RunLock, takeRunLock } from './run-lock.ts';
-import { checkLimits, type PruneLimits, runPruner } from './prune-runs.ts';
+import { checkPruneLimits, type PruneLimits, runPruner } from './prune-runs.ts';
 import { closeSync, openSync, statSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { basename, join, parse } from 'node:path';
@@ -178,7 +178,7 @@ const checkNames = optionsOf<FileJournalOptions>('fileJournal', 'docs/recording.
 
 function checkOptions(options: FileJournalOptions): void {
   checkNames(options);
-  checkLimits('fileJournal', options);
+  checkPruneLimits('fileJournal', options);
   const { durability = 'process', keep = 'all' } = options;
   if (durability !== 'process' && durability !== 'power')
     throw wrongOption("fileJournal: the option durability must be 'process' or 'power'.");

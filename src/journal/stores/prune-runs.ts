@@ -14,7 +14,7 @@ export interface PruneLimits {
 }
 
 /** Refuses limits that would remove other runs than was meant, such as all of them for `maxAgeDays: 0` or `maxRuns: null`. */
-export function checkLimits(what: string, { maxRuns, maxAgeDays }: PruneLimits): void {
+export function checkPruneLimits(what: string, { maxRuns, maxAgeDays }: PruneLimits): void {
   if (maxRuns !== undefined && !(Number.isSafeInteger(maxRuns) && maxRuns >= 0))
     throw wrongOption(`${what}: the option maxRuns must be a whole number from 0.`);
   if (maxAgeDays !== undefined && !(typeof maxAgeDays === 'number' && maxAgeDays > 0))

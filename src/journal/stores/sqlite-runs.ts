@@ -6,8 +6,7 @@
  */
 import type { DatabaseSync } from 'node:sqlite';
 import { JournalError, RecordingError } from '../format/journal-error.ts';
-import { readRecording } from '../format/recording.ts';
-import { type StoredLines, withoutGap } from '../format/stored-lines.ts';
+import { readRecording, type StoredLines, withoutGap } from '../format/recording.ts';
 import { messageLine, type StoredPart, withHistory } from '../format/histories.ts';
 import { conversationRows, unendedRows } from './sqlite-indexes.ts';
 import {
