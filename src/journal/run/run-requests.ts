@@ -11,15 +11,15 @@ export interface RunRequests {
    */
   ask(runId: string, request: JsonObject, waitMs: number): Promise<JsonObject | null>;
   /** Answers the requests to a run that is driven here, each once, until the function that it returns is called. */
-  serve(runId: string, answer: RunAnswer): () => void;
+  serve(runId: string, answer: RequestAnswerer): () => void;
 }
 
 /** How the process that drives a run answers a request. */
-export type RunAnswer = (request: JsonObject) => Promise<JsonObject>;
+export type RequestAnswerer = (request: JsonObject) => Promise<JsonObject>;
 
 /** Requests within one process. */
 export function localRequests(): RunRequests {
-  const served = new Map<string, RunAnswer>();
+  const served = new Map<string, RequestAnswerer>();
   return {
     ask: async (runId, request) => (await served.get(runId)?.(request)) ?? null,
     serve: (runId, answer) => {

@@ -2,7 +2,7 @@ import { readdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:f
 import { join } from 'node:path';
 import { type JsonObject, isJsonObject } from '../../json/json.ts';
 import { ifThere, makeFolder, textIn } from '../../security/folders.ts';
-import type { RunAnswer, RunRequests } from '../run/run-requests.ts';
+import type { RequestAnswerer, RunRequests } from '../run/run-requests.ts';
 
 const NAME = /^(.+)~([0-9a-f-]{36})\.(ask|taken|answer|new)$/;
 
@@ -33,7 +33,7 @@ interface KeptRequest {
  */
 export class FileRequests implements RunRequests {
   readonly #folder: string;
-  readonly #served = new Map<string, RunAnswer>();
+  readonly #served = new Map<string, RequestAnswerer>();
   #timer: ReturnType<typeof setInterval> | undefined;
   #lookedAt = 0;
   #changedAt = 0;
@@ -64,7 +64,7 @@ export class FileRequests implements RunRequests {
     }
   }
 
-  serve(runId: string, answer: RunAnswer): () => void {
+  serve(runId: string, answer: RequestAnswerer): () => void {
     this.#served.set(runId, answer);
     this.#timer ??= setInterval(() => this.#look(), SERVE_MS);
     this.#timer.unref?.();
@@ -88,7 +88,7 @@ export class FileRequests implements RunRequests {
     }
   }
 
-  async #answer(kept: KeptRequest, answer: RunAnswer): Promise<void> {
+  async #answer(kept: KeptRequest, answer: RequestAnswerer): Promise<void> {
     const request = this.#take(kept);
     if (request === null) return;
     const answered = await answer(request);
