@@ -180,6 +180,7 @@ test.each([
   [{ durability: 'none' }, /option durability/],
   [{ maxRuns: -1 }, /option maxRuns/],
   [{ maxRuns: 1.5 }, /option maxRuns/],
+  [{ maxAgeDays: Object('30') }, /option maxAgeDays/],
   [{ maxAgeDays: 0 }, /option maxAgeDays/],
 ])('the options %j are refused', (options, message) => {
   // @ts-expect-error -- as a program without types would

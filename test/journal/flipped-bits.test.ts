@@ -8,7 +8,7 @@ import { readFileContent } from '../../src/journal/stores/file-sink.ts';
 import { summarizeFile } from '../../src/journal/stores/file-summary.ts';
 import type { Recording } from '../../src/journal/format/recording.ts';
 import { sqliteJournal } from '../../src/journal/stores/sqlite.ts';
-import { readStored } from '../../src/journal/stores/sqlite-rows.ts';
+import { readStored } from '../../src/journal/format/recording.ts';
 import { RunTables } from '../../src/journal/stores/sqlite-runs.ts';
 import { fakeTool } from '../../src/testing/fake-tool.ts';
 import { cases, seedOr } from '../support/soak.ts';
@@ -62,7 +62,7 @@ async function orNull<T>(read: () => T | Promise<T>): Promise<T | 'found'> {
 
 function storedIn(runs: RunTables, runId: string): Recording | null {
   const stored = runs.lines(runId);
-  return stored === null ? null : readStored(stored, runId);
+  return stored === null ? null : readStored(stored, runId, Infinity);
 }
 
 const plain = (recording: Recording | null): string => JSON.stringify(recording && [recording.head, recording.lines]);

@@ -295,6 +295,43 @@ describe.skipIf(NO_POSTGRES !== '')('postgresJournal on a server that is in its 
     await store.close();
   });
 
+  test.each([
+    { maxAgeDays: 0 },
+    { maxAgeDays: -1 },
+    { maxAgeDays: Number.NaN },
+    { maxAgeDays: '9' },
+    { maxAgeDays: null },
+    { maxRuns: null },
+    { maxRuns: -1 },
+    { maxRuns: Number.POSITIVE_INFINITY },
+    { maxAge: 9 },
+  ])('no run is removed for the limits %j, which are refused', async (limits) => {
+    const store = postgresJournal(pool, { schema: await migrated() });
+    await payer(store).agent.run('Pay');
+    await expect(store.prune(Object(limits))).rejects.toThrow(
+      /^prune: (?:the option max\w+ must be|there is no option 'maxAge')/,
+    );
+    expect(await store.list()).toHaveLength(1);
+    await store.close();
+  });
+
+  test('runs of no age that a server can reckon with are kept', async () => {
+    const store = postgresJournal(pool, { schema: await migrated() });
+    await payer(store).agent.run('Pay');
+    for (const maxAgeDays of [1e7, Number.POSITIVE_INFINITY]) expect(await store.prune({ maxAgeDays })).toBe(0);
+    expect(await store.prune({ maxAgeDays: 1e-9 })).toBe(1);
+    await store.close();
+  });
+
+  test('tables are made in a schema of its own by a role that may make no schema', async () => {
+    await pool.query('create role tenant login; create schema tenant authorization tenant');
+    const url = server.url.replace('postgres@', 'tenant@');
+    const store = postgresJournal(url, { schema: 'tenant', migrate: true });
+    expect(await payer(store).agent.run('Pay')).toMatchObject({ status: 'answered' });
+    expect(await migratePostgres(url, { schema: 'tenant' })).toEqual({ from: 2, to: 2 });
+    await store.close();
+  });
+
   test('two schemas whose names are as long as they may be, and almost the same, share a connection', async () => {
     const own = new pg.Pool({ connectionString: server.url, max: 1 });
     const stores = ['x', 'y'].map((end) => postgresJournal(own, { schema: 'a'.repeat(62) + end, migrate: true }));
@@ -564,6 +601,41 @@ describe.skipIf(NO_POSTGRES !== '')('postgresJournal on a server that is in its 
     await expect.poll(() => heard).toBeGreaterThan(2);
     stop();
     await store.close();
+  });
+
+  test('a journal that was closed hears notifications when it is used again, until it is closed again', async () => {
+    const schema = await migrated();
+    const [store, other] = [postgresJournal(server.url, { schema }), postgresJournal(pool, { schema })];
+    await store.list();
+    await store.close();
+    const changed = vi.fn<() => void>();
+    store.changes('run', changed);
+    // It is called once when it listens, and would be looked for every second without that.
+    await expect.poll(() => changed.mock.calls.length).toBe(1);
+    await payer(other).agent.run('Pay', { runId: 'run' });
+    await expect.poll(() => changed.mock.calls.length).toBeGreaterThan(1);
+    await store.close();
+    const listening = `select count(*)::int as n from pg_stat_activity where query = 'listen signalbox' and application_name = 'signalbox'`;
+    await expect.poll(async () => (await pool.query<{ n: number }>(listening)).rows[0]?.n).toBe(0);
+    await other.close();
+  });
+
+  test('what a process asked that has died is not done when the run is driven again much later', async () => {
+    const schema = await migrated();
+    const [store, other] = [postgresJournal(pool, { schema }), postgresJournal(pool, { schema })];
+    const served: unknown[] = [];
+    for (const [id, age] of [
+      ['old', '61 seconds'],
+      ['young', '50 seconds'],
+    ])
+      await pool.query(`insert into ${schema}.requests (id, run_id, request, at)
+        values ('${id}', 'run', '{"of":"${id}"}', now() - interval '${age}')`);
+    const stop = store.requests.serve('run', async (request) => ({ n: served.push(request) }));
+    expect(await other.requests.ask('run', { of: 'a living process' }, 60_000)).not.toBeNull();
+    await expect.poll(() => served).toContainEqual({ of: 'young' });
+    expect(served).toHaveLength(2);
+    stop();
+    for (const one of [store, other]) await one.close();
   });
 
   test('an answer that the server refuses ends no process', async () => {

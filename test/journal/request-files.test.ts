@@ -1,8 +1,8 @@
 import { mkdirSync, readdirSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { PolledRequests, localRequests } from '../../src/journal/run/run-requests.ts';
-import { requestFiles } from '../../src/journal/stores/request-files.ts';
+import { localRequests } from '../../src/journal/run/run-requests.ts';
+import { FileRequests } from '../../src/journal/stores/request-files.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
 const ID = '0f8fad5b-d9cb-469f-a165-70867728950e';
@@ -15,7 +15,7 @@ test('a request is answered once, whatever else lies in the folder, and what a d
   for (const name of [`%zz~${ID}.ask`, 'notes.txt', `run~${ID}.taken`, old]) writeFileSync(join(path, name), '{}');
   utimesSync(join(path, old), new Date(0), new Date(0));
   const served: unknown[] = [];
-  const [here, there] = [new PolledRequests(requestFiles(path)), new PolledRequests(requestFiles(path))];
+  const [here, there] = [new FileRequests(path), new FileRequests(path)];
   const stop = there.serve('a run', async (request) => ({ value: served.push(request) }));
   const answers = await Promise.all([here.ask('a run', { n: 1 }, 2000), here.ask('a run', { n: 2 }, 2000)]);
   expect(answers.map((answer) => Number(answer?.value)).toSorted((a, b) => a - b)).toEqual([1, 2]);
@@ -27,7 +27,7 @@ test('a request is answered once, whatever else lies in the folder, and what a d
 });
 
 test.each([
-  ['in files', (path: string) => new PolledRequests(requestFiles(path))],
+  ['in files', (path: string) => new FileRequests(path)],
   ['in memory', () => localRequests()],
 ])('who drives a run again answers for it, although who drove it before ends later: %s', async (_where, make) => {
   await using folder = await temporaryFolder();
@@ -56,7 +56,7 @@ test('what a process asked that has died is not done when the run is driven agai
   mkdirSync(notes);
   for (const one of [old, notes]) utimesSync(one, new Date(0), new Date(0));
   const served: unknown[] = [];
-  const requests = new PolledRequests(requestFiles(path));
+  const requests = new FileRequests(path);
   const stop = requests.serve('run', async (request) => ({ value: served.push(request) }));
   expect(await requests.ask('run', { do: 'approve' }, 2000)).toEqual({ value: 1 });
   stop();

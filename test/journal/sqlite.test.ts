@@ -77,6 +77,35 @@ test('a database of a newer version is refused', async () => {
   await expect(sqliteJournal(path).list?.()).rejects.toMatchObject({ code: 'store-newer' });
 });
 
+test('a run begins under the id of one that a dead process had not begun', async () => {
+  await using folder = await temporaryFolder();
+  const path = join(folder.path, 'runs.sqlite');
+  const store = sqliteJournal(path);
+  await store.list();
+  const dead = JSON.stringify({ ...newWriter(), pid: 2 ** 30 });
+  const database = new DatabaseSync(path);
+  new RunTables(database, path).begin({ runId: 'run', writer: dead }, unbegun('run'));
+  database.close();
+  await answered(store, 'run');
+  expect(await store.list()).toMatchObject([{ runId: 'run', status: 'answered' }]);
+  await store.close();
+});
+
+test('a file that is no database is named, kept as it is, and not held open', async () => {
+  await using folder = await temporaryFolder();
+  const path = join(folder.path, 'notes.txt');
+  const text = 'Not a database, but notes. '.repeat(100);
+  writeFileSync(path, text);
+  const closed = vi.spyOn(DatabaseSync.prototype, 'close');
+  await expect(sqliteJournal(path).list()).rejects.toMatchObject({
+    code: 'store-unwritable',
+    message: `${path} cannot be written (file is not a database). Use another place or another journal.`,
+  });
+  expect(closed).toHaveBeenCalledOnce();
+  closed.mockRestore();
+  expect(readFileSync(path, 'utf8')).toBe(text);
+});
+
 test('a database of the first or second version gets what it lacks, and shows what it showed', async () => {
   await using folder = await temporaryFolder();
   const path = join(folder.path, 'runs.sqlite');

@@ -4,15 +4,15 @@ import { type RepairedRun, wholePart } from '../format/cut-recording.ts';
 import { createHistories, type StoredPart } from '../format/histories.ts';
 import { JournalError } from '../format/journal-error.ts';
 import type { RunRecord } from '../format/record.ts';
-import type { Recording } from '../format/recording.ts';
+import { type Recording, readStored, tooShort } from '../format/recording.ts';
 import { type RunQuery, type RunSummary, runTally } from '../format/tally.ts';
 import { liveJournal } from '../run/live-journal.ts';
 import type { JournalStore, RunHead, RunJournal, RunSecrets, Sink, TakenRun } from '../run/run-journal.ts';
-import type { PruneLimits } from '../stores/prune-runs.ts';
+import { checkPruneLimits, type PruneLimits } from '../stores/prune-runs.ts';
 import { type DatabaseOptions, PostgresDatabase, type PostgresPool } from './postgres-database.ts';
 import { type Held, PostgresLease } from './postgres-lease.ts';
 import { PostgresNotices } from './postgres-notices.ts';
-import { linesOf, recordingIn } from './postgres-rows.ts';
+import { linesOf } from './postgres-rows.ts';
 import { PostgresRequests } from './postgres-requests.ts';
 import { PostgresRuns } from './postgres-runs.ts';
 import { type SinkStart, postgresSink } from './postgres-sink.ts';
@@ -49,6 +49,8 @@ const checkOptions = optionsOf<PostgresJournalOptions>('postgresJournal', 'docs/
   leaseMs: true,
   patienceMs: true,
 });
+
+const checkPruning = optionsOf<PruneLimits>('prune', 'docs/recording.md', { maxRuns: true, maxAgeDays: true });
 
 /**
  * Keeps runs in a Postgres database, for any number of processes on any number of hosts: the process that takes a run
@@ -174,7 +176,7 @@ class PostgresStore {
       const rows = await this.#database.query(null, 'select mark, value from $s.secrets where run_id = $1', [runId]);
       if (rows.length > 0)
         this.#kept.set(runId, Object.fromEntries(rows.map(({ mark, value }) => [String(mark), String(value)])));
-      return recordingIn((await linesOf(this.#database, runId)) ?? { lines: [], records: 0 }, runId);
+      return readStored((await linesOf(this.#database, runId)) ?? { lines: [], records: 0 }, runId);
     });
     if (recording === null) return null;
     const tally = runTally(recording.head, recording.lines);
@@ -185,7 +187,7 @@ class PostgresStore {
 
   async read(runId: string): Promise<Recording | null> {
     const stored = await linesOf(this.#database, runId);
-    return stored === null ? null : recordingIn(stored, runId);
+    return stored === null ? null : readStored(stored, runId);
   }
 
   async revision(runId: string): Promise<string | null> {
@@ -211,8 +213,8 @@ class PostgresStore {
       const tally = runTally(recording.head, recording.lines);
       await this.#runs.cut(tally.read(), token, repaired.kept + 1);
       await this.#writer.release({ name: runId, token });
-      if ((recording.sums ?? 0) >= (stored?.records ?? 0)) return repaired;
-      return { ...repaired, damage: repaired.damage ?? 'Lines at its end were lost. The database is damaged.' };
+      if (stored === null || (recording.sums ?? 0) >= stored.records) return repaired;
+      return { ...repaired, damage: repaired.damage ?? tooShort(stored).message };
     });
   }
 
@@ -228,7 +230,10 @@ class PostgresStore {
     return removed !== undefined;
   }
 
-  async prune({ maxRuns, maxAgeDays }: PruneLimits): Promise<number> {
+  async prune(limits: PruneLimits): Promise<number> {
+    checkPruning(limits);
+    checkPruneLimits('prune', limits);
+    const { maxRuns, maxAgeDays } = limits;
     let count = 0;
     for (;;) {
       const ids = await this.#runs.prunable(maxRuns, maxAgeDays);

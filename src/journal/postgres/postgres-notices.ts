@@ -18,7 +18,6 @@ export class PostgresNotices {
   readonly #listened = new Set<string>();
   #client: PostgresClient | null = null;
   #connecting = false;
-  #closed = false;
   #timer: NodeJS.Timeout | undefined;
 
   constructor(database: PostgresDatabase) {
@@ -37,10 +36,9 @@ export class PostgresNotices {
     };
   }
 
-  /** Ends the connection for good. */
+  /** Ends the connection, until something is wanted again. */
   close(): void {
     this.#wanted.clear();
-    this.#closed = true;
     this.#rest();
   }
 
@@ -48,7 +46,7 @@ export class PostgresNotices {
   #look(): void {
     if (this.#wanted.size === 0) this.#rest();
     else if (this.#client !== null) this.#listen(this.#client);
-    else if (!this.#closed && !this.#connecting) {
+    else if (!this.#connecting) {
       this.#connecting = true;
       this.#connect()
         // It is tried again.

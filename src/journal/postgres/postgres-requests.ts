@@ -3,7 +3,7 @@
  * lost costs a second: rows are looked for again in between.
  */
 import { type JsonObject, isJsonObject } from '../../json/json.ts';
-import type { RunRequests } from '../run/run-requests.ts';
+import type { RequestAnswerer, RunRequests } from '../run/run-requests.ts';
 import type { PostgresDatabase } from './postgres-database.ts';
 import type { PostgresNotices } from './postgres-notices.ts';
 
@@ -15,13 +15,11 @@ const ANSWER_MS = 10_000;
 
 const CHANNEL = 'signalbox_requests';
 
-type Answer = (request: JsonObject) => Promise<JsonObject>;
-
 /** The requests of one store. */
 export class PostgresRequests implements RunRequests {
   readonly #database: PostgresDatabase;
   readonly #writer: string;
-  readonly #served = new Map<string, Answer>();
+  readonly #served = new Map<string, RequestAnswerer>();
   /** Called when a request has news, by its id. */
   readonly #asked = new Map<string, () => void>();
   readonly #notices: PostgresNotices;
@@ -70,7 +68,7 @@ export class PostgresRequests implements RunRequests {
     }
   }
 
-  serve(runId: string, answer: Answer): () => void {
+  serve(runId: string, answer: RequestAnswerer): () => void {
     this.#served.set(runId, answer);
     this.#watch();
     return () => {

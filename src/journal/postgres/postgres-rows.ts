@@ -1,7 +1,6 @@
 import { isJsonObject, type Json, parsedText } from '../../json/json.ts';
 import { historyIdOf, withHistory } from '../format/histories.ts';
-import { RecordingError } from '../format/journal-error.ts';
-import { type Recording, readRecording } from '../format/recording.ts';
+import { type StoredLines, withoutGap } from '../format/recording.ts';
 import { type RunSummary, type Tallied, summaryOf, textOrNull } from '../format/tally.ts';
 import { type PostgresDatabase, type PostgresRow, searchable } from './postgres-database.ts';
 
@@ -89,14 +88,8 @@ function dueIn(epoch: unknown, at: string): number | null | undefined {
 /** A column's text; empty where it has none. */
 export const textOfColumn = (value: unknown): string => textOrNull(value) ?? '';
 
-/** The lines of a run, and the number of records according to its row. */
-interface RunLines {
-  readonly lines: readonly string[];
-  readonly records: number;
-}
-
 /** The lines of a run as they were written; null when there is no such run. */
-export async function linesOf(database: PostgresDatabase, runId: string): Promise<RunLines | null> {
+export async function linesOf(database: PostgresDatabase, runId: string): Promise<StoredLines | null> {
   const rows = await database.query(
     'read',
     `select r.records, l.n, l.line, b.value from $s.runs r left join $s.lines l on l.run = r.id
@@ -105,11 +98,7 @@ export async function linesOf(database: PostgresDatabase, runId: string): Promis
   );
   const [first] = rows;
   if (first === undefined) return null;
-  const gap = rows.findIndex(({ n }, index) => n !== index + 1);
-  // What comes after a gap is useless, and its absence shows in the number of records.
-  const [head = '', ...rest] = rows
-    .slice(0, gap === -1 ? rows.length : gap)
-    .map(({ value, line }) => `${textOfColumn(value)}${textOfColumn(line)}`);
+  const [head = '', ...rest] = withoutGap(rows).map(({ value, line }) => `${textOfColumn(value)}${textOfColumn(line)}`);
   const said = await messagesOf(database, historyIdOf(head));
   const whole = withHistory(head, ({ from, to }) => said.slice(from, to));
   return { lines: head === '' ? [] : [whole, ...rest], records: Number(first['records']) };
@@ -121,17 +110,4 @@ async function messagesOf(database: PostgresDatabase, history: string | null): P
     history,
   ]);
   return rows.map(({ line }) => textOfColumn(line));
-}
-
-/** Reads a run of a database, which is never torn. Throws a `RecordingError` for one that was damaged. */
-export function recordingIn({ lines, records }: RunLines, runId: string): Recording {
-  const recording = readRecording(lines, { torn: false });
-  if (recording.head.runId !== runId)
-    throw new RecordingError(1, `is that of ${recording.head.runId}, not of ${runId}.`);
-  if ((recording.sums ?? 0) < records)
-    throw new RecordingError(
-      lines.length + 1,
-      `is missing: it should have ${records} records. The database is damaged.`,
-    );
-  return recording;
 }

@@ -2,16 +2,9 @@
 import { JournalError, RecordingError } from '../format/journal-error.ts';
 import { checkQuery, LeftOut, matches, runTally, summaryOf } from '../format/tally.ts';
 import type { RunQuery, RunSummary, Tallied } from '../format/tally.ts';
+import { readStored } from '../format/recording.ts';
 import { searchable, sqlStateOf, type PostgresDatabase, type PostgresRow } from './postgres-database.ts';
-import {
-  columnsOf,
-  linesOf,
-  recordingIn,
-  searchableJson,
-  summaryOfRun,
-  textOfColumn,
-  WRITTEN,
-} from './postgres-rows.ts';
+import { columnsOf, linesOf, searchableJson, summaryOfRun, textOfColumn, WRITTEN } from './postgres-rows.ts';
 
 /** How many rows are read at a time. */
 const PAGE = 500;
@@ -95,7 +88,7 @@ export class PostgresRuns {
     try {
       const stored = await linesOf(this.#database, runId);
       if (stored === null) return null;
-      const { head, lines } = recordingIn(stored, runId);
+      const { head, lines } = readStored(stored, runId);
       return { ...summaryOf(runTally(head, lines).read(), row['written'] === true), at };
     } catch (error) {
       if (!(error instanceof RecordingError)) throw error;
@@ -136,7 +129,7 @@ export class PostgresRuns {
           );
     if (over.length > 0 || maxAgeDays === undefined) return over;
     return ids(
-      `select run_id from $s.runs r where written_at < now() - $1 * interval '1 day' and not ${WRITTEN}
+      `select run_id from $s.runs r where written_at < now() - least($1, 1e6) * interval '1 day' and not ${WRITTEN}
        order by at, run_id limit ${PAGE}`,
       maxAgeDays,
     );

@@ -72,7 +72,7 @@ export function migration(schema: string, from: number): string {
     insert into ${schema}.version (version) values (${POSTGRES_VERSION});`;
 }
 
-/** The schema itself, and where its version stands; both may be there. */
+/** The schema itself, and where its version stands; both may be there. `if not exists` asks for the right to create one all the same. */
 export function emptySchema(schema: string): string {
-  return `create schema if not exists ${schema}; create table if not exists ${schema}.version (version int not null);`;
+  return `do $$ begin if to_regnamespace('${schema}') is null then create schema ${schema}; end if; end $$; create table if not exists ${schema}.version (version int not null);`;
 }

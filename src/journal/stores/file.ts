@@ -12,10 +12,9 @@ import { FileConversations } from './file-conversations.ts';
 import { FileSummaries } from './file-summary.ts';
 import { continueRunFile, createRunFile, type FileWriting, repairRunFile } from './file-writer.ts';
 import { historiesIn, historyFiles, isFile, isUnreadable, opened, type RunFiles, runFiles } from './run-files.ts';
-import { requestFiles } from './request-files.ts';
+import { FileRequests } from './request-files.ts';
 import { isForeign, type RunLock, takeRunLock } from './run-lock.ts';
-import { PolledRequests } from '../run/run-requests.ts';
-import { type PruneLimits, runPruner } from './prune-runs.ts';
+import { checkPruneLimits, type PruneLimits, runPruner } from './prune-runs.ts';
 import { closeSync, openSync, statSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { basename, join, parse } from 'node:path';
@@ -100,7 +99,7 @@ export function fileJournal(dir: string, options: FileJournalOptions = {}): Whol
       return lock === null ? null : () => lock.release();
     },
     secrets: files.secrets,
-    requests: new PolledRequests(requestFiles(join(dir, 'requests'))),
+    requests: new FileRequests(join(dir, 'requests')),
   };
 }
 
@@ -179,13 +178,10 @@ const checkNames = optionsOf<FileJournalOptions>('fileJournal', 'docs/recording.
 
 function checkOptions(options: FileJournalOptions): void {
   checkNames(options);
-  const { durability, keep, maxRuns, maxAgeDays } = options;
-  const wrong = (name: string, must: string): never => {
-    throw wrongOption(`fileJournal: the option ${name} must be ${must}.`);
-  };
-  if (durability !== undefined && !['process', 'power'].includes(durability))
-    wrong('durability', "'process' or 'power'");
-  if (keep !== undefined && !['all', 'not-answered'].includes(keep)) wrong('keep', "'all' or 'not-answered'");
-  if (maxRuns !== undefined && !(Number.isInteger(maxRuns) && maxRuns >= 0)) wrong('maxRuns', 'a whole number from 0');
-  if (maxAgeDays !== undefined && !(maxAgeDays > 0)) wrong('maxAgeDays', 'a number above 0');
+  checkPruneLimits('fileJournal', options);
+  const { durability = 'process', keep = 'all' } = options;
+  if (durability !== 'process' && durability !== 'power')
+    throw wrongOption("fileJournal: the option durability must be 'process' or 'power'.");
+  if (keep !== 'all' && keep !== 'not-answered')
+    throw wrongOption("fileJournal: the option keep must be 'all' or 'not-answered'.");
 }

@@ -1,5 +1,6 @@
 import { statSync } from 'node:fs';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { wrongOption } from '../../json/known-options.ts';
 import { describeThrown } from '../../json/to-json.ts';
 import { JournalError } from '../format/journal-error.ts';
 import type { RunFiles } from './run-files.ts';
@@ -10,6 +11,14 @@ export interface PruneLimits {
   readonly maxRuns?: number | undefined;
   /** Forgets every run, ended or not, that was not written to for this many days. */
   readonly maxAgeDays?: number | undefined;
+}
+
+/** Refuses limits that would remove other runs than was meant, such as all of them for `maxAgeDays: 0` or `maxRuns: null`. */
+export function checkPruneLimits(what: string, { maxRuns, maxAgeDays }: PruneLimits): void {
+  if (maxRuns !== undefined && !(Number.isSafeInteger(maxRuns) && maxRuns >= 0))
+    throw wrongOption(`${what}: the option maxRuns must be a whole number from 0.`);
+  if (maxAgeDays !== undefined && !(typeof maxAgeDays === 'number' && maxAgeDays > 0))
+    throw wrongOption(`${what}: the option maxAgeDays must be a number above 0.`);
 }
 
 const DAY_MS = 86_400_000;

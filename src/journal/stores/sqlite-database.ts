@@ -86,23 +86,29 @@ export function openDatabase(path: string, durability: 'process' | 'power'): Dat
     else closeSync(openSync(path, 'a', 0o600));
   });
   const database = new Database(path, { timeout: BUSY_MS });
-  patiently(database, () => {
-    database.exec('pragma journal_mode = wal');
-    database.exec(`pragma synchronous = ${durability === 'power' ? 'full' : 'normal'}`);
-    const versionOf = () => Number(database.prepare('pragma user_version').get()?.['user_version']);
-    if (versionOf() > VERSION) throw new JournalError('store-newer', null, path);
-    if (versionOf() < VERSION)
-      inTransaction(database, () => {
-        // Another process may have done it meanwhile.
-        const version = versionOf();
-        if (version >= VERSION) return;
-        if (version === 1 || version === 2) database.exec('alter table progress add column due integer');
-        if (version === 1) addSums(database);
-        if (version > 0 && version < 4) addConversations(database);
-        database.exec(TABLES);
-        if (version > 0 && version < 4) countConversations(database);
-      });
-  });
+  try {
+    patiently(database, () => {
+      database.exec('pragma journal_mode = wal');
+      database.exec(`pragma synchronous = ${durability === 'power' ? 'full' : 'normal'}`);
+      const versionOf = () => Number(database.prepare('pragma user_version').get()?.['user_version']);
+      if (versionOf() > VERSION) throw new JournalError('store-newer', null, path);
+      if (versionOf() < VERSION)
+        inTransaction(database, () => {
+          // Another process may have done it meanwhile.
+          const version = versionOf();
+          if (version >= VERSION) return;
+          if (version === 1 || version === 2) database.exec('alter table progress add column due integer');
+          if (version === 1) addSums(database);
+          if (version > 0 && version < 4) addConversations(database);
+          database.exec(TABLES);
+          if (version > 0 && version < 4) countConversations(database);
+        });
+    });
+  } catch (error) {
+    database.close();
+    // What SQLite says, such as that it is not a database, does not name the file.
+    throw error instanceof JournalError ? error : new JournalError('store-unwritable', null, path, error);
+  }
   closeAtExit(database);
   return database;
 }

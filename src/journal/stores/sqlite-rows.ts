@@ -1,17 +1,7 @@
-import { RecordingError } from '../format/journal-error.ts';
 import type { DatabaseSync, SQLInputValue, SQLOutputValue } from 'node:sqlite';
 import { checksum } from '../../json/digest.ts';
 import { type JsonObject, isJsonObject } from '../../json/json.ts';
-import { type Recording, readRecording } from '../format/recording.ts';
-import {
-  type Tallied,
-  type Tally,
-  conversationIn,
-  runTally,
-  summaryOf,
-  type RunSummary,
-  textOrNull,
-} from '../format/tally.ts';
+import { type Tallied, conversationIn, summaryOf, type RunSummary, textOrNull } from '../format/tally.ts';
 import { isGone, readWriter } from './writer.ts';
 
 /** A row of both tables as the database gives it, its integers as bigints: a damaged one may be too large for a number. */
@@ -31,34 +21,6 @@ const COUNTED = [
   'records',
   'due',
 ] as const;
-
-/** The lines of a run, and the number of records according to its row. */
-export interface StoredLines {
-  readonly lines: readonly string[];
-  readonly records: number;
-}
-
-/** Lines in a database are never torn, and their number is known. */
-export function readStored(stored: StoredLines, runId: string): Recording {
-  const recording = readRecording(stored.lines, { torn: false });
-  if (recording.sums !== undefined && recording.sums < stored.records) throw tooShort(stored);
-  if (recording.head.runId !== runId)
-    throw new RecordingError(1, `is that of ${recording.head.runId}, not of ${runId}.`);
-  return recording;
-}
-
-/** The row of a run says that it has more records than there are. */
-export function tooShort({ lines, records }: StoredLines): RecordingError {
-  return new RecordingError(
-    lines.length + 1,
-    `is missing: it should have ${records} records. The database is damaged.`,
-  );
-}
-
-/** Counts the records of a recording. */
-export function tallyOf({ head, lines }: Recording): Tally {
-  return runTally(head, lines);
-}
 
 /** The columns that stay as they are, as parameters of a statement. */
 export function headOf({ runId, agent, at, input, metadata }: Tallied): Record<string, SQLInputValue> {

@@ -6,23 +6,21 @@
  */
 import type { DatabaseSync } from 'node:sqlite';
 import { JournalError, RecordingError } from '../format/journal-error.ts';
-import { readRecording } from '../format/recording.ts';
+import { readRecording, type StoredLines, withoutGap } from '../format/recording.ts';
 import { messageLine, type StoredPart, withHistory } from '../format/histories.ts';
 import { conversationRows, unendedRows } from './sqlite-indexes.ts';
 import {
   ALL,
   type Row,
-  type StoredLines,
   headOf,
   isBegun,
   isIntact,
   isWritten,
   progressOf,
   summaryOfRow,
-  tallyOf,
   columnText,
 } from './sqlite-rows.ts';
-import { conversationIn, matches, selectRuns, summaryOf } from '../format/tally.ts';
+import { conversationIn, matches, runTally, selectRuns, summaryOf } from '../format/tally.ts';
 import type { RunQuery, RunSummary, Tallied } from '../format/tally.ts';
 
 /** The writer of a run, as stored in the row. */
@@ -200,15 +198,11 @@ export class RunTables {
 
   #linesOf(row: Row): StoredLines {
     const found = this.#sql.read.all(Number(row['id']));
-    const gap = found.findIndex(({ n }, index) => Number(n) !== index + 1);
-    // What is behind a gap is worth nothing, and its absence is noticed by the number of records.
-    const [head = '', ...rest] = found
-      .slice(0, gap === -1 ? found.length : gap)
-      .map((line) => columnText(line['line']));
+    const [head = '', ...rest] = withoutGap(found).map((line) => columnText(line['line']));
     const whole = withHistory(head, ({ $history, from, to }) =>
       this.#sql.said.all($history, from, to).map((line) => columnText(line['line'])),
     );
-    return { lines: found.length === 0 ? [] : [whole, ...rest], records: Number(row['records']) };
+    return { lines: head === '' ? [] : [whole, ...rest], records: Number(row['records']) };
   }
 
   /** The rows among which a query finds its runs, newest first. Of a conversation the latest come before others are read. */
@@ -233,8 +227,8 @@ export class RunTables {
   #summaryIn(row: Row, warn: (what: string) => void): RunSummary | null {
     if (isIntact(row)) return Number(row['records']) === 0 ? null : summaryOfRow(row);
     try {
-      const recording = readRecording(this.#linesOf(row).lines, { torn: false });
-      return summaryOf(tallyOf(recording).read(), isWritten(row));
+      const { head, lines } = readRecording(this.#linesOf(row).lines, { torn: false });
+      return summaryOf(runTally(head, lines).read(), isWritten(row));
     } catch (error) {
       if (!(error instanceof RecordingError)) throw error;
       warn(`${columnText(row['run_id'])} in ${this.#path} is left out of the list of runs. ${error.message}`);

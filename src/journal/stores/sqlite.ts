@@ -4,17 +4,16 @@ import { type LineWriter, lineWriter } from '../format/blobs.ts';
 import { type RepairedRun, wholePart } from '../format/cut-recording.ts';
 import { createHistories, type StoredPart } from '../format/histories.ts';
 import type { RecordLine, RunRecord } from '../format/record.ts';
-import type { Recording } from '../format/recording.ts';
+import { type Recording, readStored, tooShort } from '../format/recording.ts';
 import { checkQuery, LeftOut, runTally } from '../format/tally.ts';
 import type { RunQuery, RunSummary, Tallied, Tally } from '../format/tally.ts';
 import { liveJournal } from '../run/live-journal.ts';
 import type { RunHead, RunJournal, RunSecrets, Sink, TakenRun, WholeStore } from '../run/run-journal.ts';
-import { PolledRequests } from '../run/run-requests.ts';
-import { requestFiles } from './request-files.ts';
+import { FileRequests } from './request-files.ts';
 import { type SecretFiles, secretFiles } from './secret-files.ts';
 import { SqliteConnection } from './sqlite-connection.ts';
 import { checkDatabasePath, openToRead } from './sqlite-database.ts';
-import { readStored, tallyOf, tooShort, unbegun } from './sqlite-rows.ts';
+import { unbegun } from './sqlite-rows.ts';
 import { type OwnedRun, type RunWriter, RunTables } from './sqlite-runs.ts';
 import { newWriter } from './writer.ts';
 
@@ -73,7 +72,7 @@ export function sqliteJournal(path: string, options: SqliteJournalOptions = {}):
     close: () => store.close(),
     [Symbol.asyncDispose]: () => store.close(),
     secrets: store.secrets,
-    requests: new PolledRequests(requestFiles(`${path}-requests`)),
+    requests: new FileRequests(`${path}-requests`),
   };
 }
 
@@ -106,9 +105,9 @@ class SqliteStore {
     const claimed = await this.#done((runs) => runs.claim(writerOf(runId)));
     if (claimed === null) return null;
     const { run, stored } = claimed;
-    const recording = await this.#orRelease(run, () => readStored(stored, runId));
+    const recording = await this.#orRelease(run, () => readStored(stored, runId, Infinity));
     const begun: Begun = {
-      tally: tallyOf(recording),
+      tally: runTally(recording.head, recording.lines),
       write: lineWriter(recording.payloads, recording.sums ?? null),
       written: stored.lines.length,
       placed: () => null,
@@ -118,7 +117,7 @@ class SqliteStore {
 
   async read(runId: string): Promise<Recording | null> {
     const stored = this.#connect().runs.lines(runId);
-    return stored === null ? null : readStored(stored, runId);
+    return stored === null ? null : readStored(stored, runId, Infinity);
   }
 
   async revision(runId: string): Promise<string | null> {
@@ -133,7 +132,7 @@ class SqliteStore {
       const { recording, repaired } = wholePart(stored.lines);
       const isWhole = recording.sums === undefined || recording.sums >= stored.records;
       await this.#done((runs) => {
-        runs.cut(run, repaired.kept + 1, tallyOf(recording).read());
+        runs.cut(run, repaired.kept + 1, runTally(recording.head, recording.lines).read());
         return runs.release(run);
       });
       return isWhole ? repaired : { ...repaired, damage: repaired.damage ?? tooShort(stored).message };
