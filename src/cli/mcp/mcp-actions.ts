@@ -4,7 +4,7 @@ import { findJsonError } from '../../mcp/config/config-file.ts';
 import type { McpHub, McpToolEntry } from '../../mcp/hub.ts';
 import { terminalElicit } from '../../mcp/questions/terminal-elicit.ts';
 import type { McpProgress } from '../../mcp/wire/link.ts';
-import { escaped, machineJson } from '../../output/console/escaped.ts';
+import { escaped, machineJson, oneLine } from '../../output/console/escaped.ts';
 import { openTerminal } from '../../output/console/terminal.ts';
 import type { ToolResult } from '../../tools/result.ts';
 import { EXIT_CODE, UsageError } from '../command/command.ts';
@@ -67,7 +67,7 @@ function rowOf(entry: McpEntry, hub: McpHub): ServerRow {
 
 /** In lines as wide as the terminal. Names are as a file says, which may be anybody's. */
 export function print(rows: readonly (readonly string[])[]): void {
-  const shown = rows.map((row) => row.map((cell) => escaped(cell)));
+  const shown = rows.map((row) => row.map(oneLine));
   for (const line of textTable(shown, openTerminal(process.stdout).columns())) console.log(line);
 }
 
@@ -190,7 +190,7 @@ function toolName(hub: McpHub, { server, tool }: TypedCall): string {
   const tools = hub.tools();
   const found = tools.find((entry) => entry.tool.name === tool) ?? tools.find((entry) => entry.name === tool);
   if (found !== undefined) return found.tool.name;
-  const names = tools.map((entry) => entry.tool.name);
+  const names = tools.map((entry) => oneLine(entry.tool.name));
   const known = names.length === 0 ? 'It has none.' : `It has: ${names.join(', ')}.`;
   throw new UsageError(`the server '${server}' has no tool '${tool}'.${didYouMean(tool, names)} ${known}`);
 }

@@ -3,7 +3,7 @@ import type { McpConnection } from '../../mcp/connection-types.ts';
 import { DEFAULT_MCP_LIMITS } from '../../mcp/config/server-limits.ts';
 import { createMcpConnection } from '../../mcp/create-connection.ts';
 import { METHOD_NOT_FOUND, endsOf } from '../../mcp/wire/faults.ts';
-import { escaped, machineJson } from '../../output/console/escaped.ts';
+import { escaped, machineJson, oneLine } from '../../output/console/escaped.ts';
 import { openTerminal } from '../../output/console/terminal.ts';
 import { EXIT_CODE } from '../command/command.ts';
 import type { Trying, McpEntry, UsableEntry, WrongEntry } from './mcp-servers.ts';
@@ -144,7 +144,11 @@ function linesOf({ server, ok, summary, findings, remarks }: Report): readonly s
     ...evidence.map((line) => `    ${line}`),
     `  What to do: ${fix}`,
   ]);
-  return [`${ok ? 'ok   ' : 'WRONG'} ${server}: ${summary}`, ...details, ...remarks.map((remark) => `  ${remark}`)];
+  return [
+    `${ok ? 'ok   ' : 'WRONG'} ${server}: ${oneLine(summary)}`,
+    ...details,
+    ...remarks.map((remark) => `  ${remark}`),
+  ];
 }
 
 /** Describes why a server could not be used, by the error's code and data, never by its text. */
