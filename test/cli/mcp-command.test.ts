@@ -120,18 +120,24 @@ describe('signalbox mcp call', () => {
   });
 
   test.each([
-    ['nothing to do', [], 'no action given'],
-    ['an unknown word', ['doktor'], "there is no 'signalbox mcp doktor'"],
+    ['nothing to do', [], 'say what to do: list, tools, call, doctor, login, logout, status.'],
+    [
+      'an unknown word',
+      ['doktor'],
+      "there is no 'doktor', but list, tools, call, doctor, login, logout, status. Did you mean 'doctor'?",
+    ],
     [
       'an unknown server',
       ['call', 'flies', 'read_text_file'],
       "no server 'flies'; configured are: files, off. Did you mean",
     ],
     ['an unknown tool', ['call', 'files', 'read_txt_file', '{}'], "Did you mean 'read_text_file'?"],
-    ['no tool', ['call', 'files'], "'call' needs a server and a tool"],
+    ['no tool', ['call', 'files'], "'call' needs <server> <tool> [json]."],
     ['broken arguments', ['call', 'files', 'read_text_file', '{"path": }'], 'not valid JSON, line 1, column 10'],
     ['arguments that are no object', ['call', 'files', 'read_text_file', '[1]'], 'must be a JSON object'],
-    ['arguments in pieces', ['call', 'files', 'read_text_file', '{"path":', '"x"}'], 'one word too many'],
+    ['arguments in pieces', ['call', 'files', 'read_text_file', '{"path":', '"x"}'], 'too many. Put the JSON into'],
+    ['a time to list logins', ['status', '--timeout', '5'], "--timeout does not go with 'status'."],
+    ['a browser that no one needs', ['list', '--no-browser'], "--no-browser does not go with 'list'."],
     ['no time', ['list', '--timeout', '0'], '--timeout must be a number of seconds above 0'],
     ['a server that is switched off', ['call', 'off', 'x'], "'off' is switched off"],
   ])('%s is wrong usage, exit code 2', async (_title, args, said) => {
