@@ -83,10 +83,11 @@ test('while a prompt stands in the terminal, lines wait for its answer and no sp
   const shown = consoleOutput({ stream, color: false });
   const release = holdWrites(stream);
   shown.info('Allow? [y/a/N] y');
+  shown.info('Second.');
   shown.startProgress('Asking the model');
   expect(stream.text()).toBe('');
   release();
-  expect(stream.text()).toContain('Allow? [y/a/N] y');
+  expect(stream.text()).toMatch(/Allow\? \[y\/a\/N\] y\n.*Second\./);
   expect(stream.text()).not.toContain('Asking');
   shown.startProgress('Asking again');
   expect(stream.text()).toContain('Asking again');

@@ -66,7 +66,7 @@ export const mcpCommand = actionCommand({
     {
       name: 'timeout',
       value: '<seconds>',
-      help: "Longest time to connect to a server. Default: the file's connectTimeoutMs, else 30.",
+      help: "Longest time to connect, not with 'login', 'logout' and 'status'. Default: the file's connectTimeoutMs, else 30.",
     },
     { name: 'no-browser', help: "With 'login': only print the address to sign in at." },
     { name: 'json', help: 'Print JSON for programs.' },
