@@ -8,9 +8,10 @@ import {
   UsageError,
 } from './command/command.ts';
 import { didYouMean } from '../json/nearest-name.ts';
-import { wrapText } from '../terminal/text-width.ts';
+import { textTable, wrapHanging, wrapText } from '../terminal/text-width.ts';
 import { packageVersion } from '../inspector/version.ts';
 import { escaped } from '../output/console/escaped.ts';
+import { openTerminal } from '../output/console/terminal.ts';
 import { systemCode } from '../security/folders.ts';
 import { setTimeout as wait } from 'node:timers/promises';
 
@@ -52,20 +53,20 @@ async function dispatch(argv: readonly string[]): Promise<number> {
 async function runCommand(name: string, command: Command, argv: readonly string[]): Promise<number> {
   try {
     const args = readArguments(argv, command.options);
-    return args.flags.has('help') ? print(commandUsage(name, command)) : await command.run(args);
+    return args.flags.has('help') ? print(fitted(commandUsage(name, command))) : await command.run(args);
   } catch (error) {
     if (!(error instanceof UsageError)) throw error;
     console.error(`signalbox ${name}: ${escaped(error.message)}`);
-    console.error(synopsisLine(name, command.synopsis));
+    console.error(fitted(synopsisLine(name, command.synopsis), process.stderr));
     console.error(`'signalbox ${name} --help' shows the options.`);
     return EXIT_CODE.usage;
   }
 }
 
 async function showHelp(name: string | undefined): Promise<number> {
-  if (name !== undefined && isCommand(name)) return print(commandUsage(name, await COMMANDS[name]()));
+  if (name !== undefined && isCommand(name)) return print(fitted(commandUsage(name, await COMMANDS[name]())));
   if (name !== undefined && !name.startsWith('-')) return unknownCommand(name);
-  return print(programUsage());
+  return print(fitted(programUsage()));
 }
 
 function unknownCommand(name: string): number {
@@ -73,7 +74,7 @@ function unknownCommand(name: string): number {
     `signalbox: there is no command '${escaped(name)}'.${didYouMean(name, [...Object.keys(COMMANDS), 'help'])}`,
   );
   console.error('');
-  console.error(programUsage());
+  console.error(fitted(programUsage(), process.stderr));
   return EXIT_CODE.usage;
 }
 
@@ -169,13 +170,26 @@ function optionRow({ name, short, value, help }: OptionSpec): Row {
   return [`${short === undefined ? '' : `-${short}, `}--${name}${value === undefined ? '' : ` ${value}`}`, help];
 }
 
-const WIDTH = 100;
-
 function columns(rows: readonly Row[]): readonly string[] {
-  const left = Math.max(...rows.map(([name]) => name.length)) + 4;
-  return rows.flatMap(([name, text]) =>
-    wrapText(text, WIDTH - left).map((line, index) => `  ${(index === 0 ? name : '').padEnd(left - 2)}${line}`),
-  );
+  const width = Math.max(...rows.map(([name]) => name.length)) + 2;
+  return rows.map(([name, text]) => `  ${name.padEnd(width)}${text}`);
+}
+
+const WIDTH = 100;
+/** A line that stands below others with a name at its beginning. */
+const ROW = /^( {2}\S.*?) {2,}(\S.*)$/;
+
+/** Help in lines that fit the terminal. The lines of a paragraph are joined first. */
+function fitted(help: string, stream: NodeJS.WriteStream = process.stdout): string {
+  const width = Math.min(WIDTH, openTerminal(stream).columns());
+  const lines = help.replaceAll(/(?<=^\S.*)\n(?=\S)/gm, ' ').split('\n');
+  return lines
+    .flatMap((line) => {
+      const [, name, text = ''] = ROW.exec(line) ?? [];
+      if (name !== undefined) return textTable([[name.padEnd(line.length - text.length - 2), text]], width);
+      return /^(?: |Usage: )/.test(line) ? wrapHanging(line, width) : wrapText(line, width);
+    })
+    .join('\n');
 }
 
 /** A reader that takes nothing must not keep the process forever. */

@@ -1,6 +1,7 @@
 import { type ScreenSize, type PromptTerminal, holdKeys, screenSize, onceSettled } from './prompt-terminal.ts';
 import type { Key } from 'node:readline';
 import { holdWrites } from './held-writes.ts';
+import { erasing } from './text-width.ts';
 
 /**
  * The outcome of a prompt: a line that was typed, Ctrl-C, or the end of the input. `over` means Ctrl-D or an input or
@@ -42,6 +43,7 @@ export function takeLine(
   if (input.readableEnded === true || input.destroyed === true) return done({ kind: 'over' });
   const release = holdKeys(input);
   const shown = (sign: string): string => (prompt.isHidden === true ? '*' : sign);
+  const line = (): string => typed.map(shown).join('');
   let typed: readonly string[] = [];
   let state: 'settling' | 'asking' | 'too-small' | 'broken' = 'settling';
   let letWrite = (): void => undefined;
@@ -72,8 +74,9 @@ export function takeLine(
     if (state !== 'asking' || isSecondSign) return;
     if (sign === '\r' || sign === '\n') return finish({ kind: 'line', text: typed.join('') });
     if (key.name === 'backspace' && typed.length > 0) {
+      const before = line();
       typed = typed.slice(0, -1);
-      output.write('\b \b');
+      output.write(erasing(before, line()));
     } else if (isLetter(sign) && typed.length < prompt.maxChars) {
       typed = [...typed, sign];
       output.write(shown(sign));
@@ -83,7 +86,7 @@ export function takeLine(
     const size = screenSize(output);
     const fits = size.columns >= SMALLEST.columns && size.rows >= SMALLEST.rows;
     state = fits ? 'asking' : 'too-small';
-    const text = fits ? prompt.text(size, { again }) + typed.map(shown).join('') : TOO_SMALL;
+    const text = fits ? prompt.text(size, { again }) + line() : TOO_SMALL;
     output.write(again ? CLEAR_SCREEN + text : text);
   };
   const onResize = (): void => {

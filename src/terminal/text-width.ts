@@ -13,6 +13,11 @@ export function textWidth(text: string): number {
   return width;
 }
 
+/** Moves the cursor back over what a text has more than the one that is left of it, and wipes that. */
+export function erasing(text: string, left: string): string {
+  return '\b \b'.repeat(Math.max(textWidth(text) - textWidth(left), 0));
+}
+
 /** The longest beginning of a text that fits into so many columns, at least one character. */
 export function cutToWidth(text: string, columns: number): string {
   return splitToWidth(text, columns)[0] ?? '';
@@ -147,7 +152,7 @@ export function textTable(
     return { start: start.join(''), indent: textWidth(start.join('')), last: row.at(-1) ?? '' };
   });
   if (laid.some(({ indent, last }) => indent + Math.min(textWidth(last), LEAST) > columns))
-    return rows.flatMap((row) => wrapHanging(row.join('  '), columns));
+    return rows.flatMap((row) => wrapHanging(row.map((cell) => cell.trimEnd()).join('  '), columns));
   return laid.flatMap(({ start, indent, last }) =>
     wrapText(last, columns - indent).map((part, index) => (index === 0 ? start : ' '.repeat(indent)) + part),
   );

@@ -45,7 +45,8 @@ test.skipIf(!hasTerminal)('a line that is typed while a tool runs reaches the mo
   const cli = startInTerminal(args, { cwd: folder.path });
   await cli.until('Running asking_hold');
   const prompted = cli.until(FIRST_PROMPT);
-  await typed(cli, `Be loud${BACKSPACE.repeat(4)}brief.${ENTER}`, 'Message for the next step: Be brief.');
+  await typed(cli, `Be loud${BACKSPACE.repeat(4)}日${BACKSPACE}brief.${ENTER}`, 'Message for the next step: Be brief.');
+  expect(cli.printed()).toContain('日\b \b\b \bbrief.');
   expect(server.requests).toHaveLength(1);
   await writeFile(until, '');
   await prompted;

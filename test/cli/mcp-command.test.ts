@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { hostileEntry } from '../support/mcp/hostile-entry.ts';
+import { httpToolServer } from '../support/mcp/tool-server.ts';
 import { realServer } from '../support/mcp/real-servers.ts';
 import { withFile } from './mcp-folder.ts';
 import { processesNaming } from './processes.ts';
@@ -45,6 +46,15 @@ describe('signalbox mcp list', () => {
 });
 
 describe('signalbox mcp tools', () => {
+  test('a line break in the name of a tool begins no row', async () => {
+    const name = 'look\nfiles  write_file  deny  none';
+    const server = await httpToolServer([{ name, description: 'Looks.', inputSchema: { type: 'object' } }]);
+    const { mcp } = await withFile({ web: server.entry() });
+    const { stdout } = await mcp('tools');
+    expect(stdout).toMatch(/^web {2}look␊files {2}write_file {2}deny {2}none {2}confirm {2}once {2}Looks\.\n$/);
+    expect((await mcp('call', 'web', 'x')).stderr).toContain(`It has: look␊files`);
+  });
+
   test('shows policy and effects as an agent of the command line would have them', async () => {
     const { mcp } = await withFile({
       files: {
@@ -110,18 +120,24 @@ describe('signalbox mcp call', () => {
   });
 
   test.each([
-    ['nothing to do', [], 'no action given'],
-    ['an unknown word', ['doktor'], "there is no 'signalbox mcp doktor'"],
+    ['nothing to do', [], 'say what to do: list, tools, call, doctor, login, logout, status.'],
+    [
+      'an unknown word',
+      ['doktor'],
+      "there is no 'doktor', but list, tools, call, doctor, login, logout, status. Did you mean 'doctor'?",
+    ],
     [
       'an unknown server',
       ['call', 'flies', 'read_text_file'],
       "no server 'flies'; configured are: files, off. Did you mean",
     ],
     ['an unknown tool', ['call', 'files', 'read_txt_file', '{}'], "Did you mean 'read_text_file'?"],
-    ['no tool', ['call', 'files'], "'call' needs a server and a tool"],
+    ['no tool', ['call', 'files'], "'call' needs <server> <tool> [json]."],
     ['broken arguments', ['call', 'files', 'read_text_file', '{"path": }'], 'not valid JSON, line 1, column 10'],
     ['arguments that are no object', ['call', 'files', 'read_text_file', '[1]'], 'must be a JSON object'],
-    ['arguments in pieces', ['call', 'files', 'read_text_file', '{"path":', '"x"}'], 'one word too many'],
+    ['arguments in pieces', ['call', 'files', 'read_text_file', '{"path":', '"x"}'], 'too many. Put the JSON into'],
+    ['a time to list logins', ['status', '--timeout', '5'], "--timeout does not go with 'status'."],
+    ['a browser that no one needs', ['list', '--no-browser'], "--no-browser does not go with 'list'."],
     ['no time', ['list', '--timeout', '0'], '--timeout must be a number of seconds above 0'],
     ['a server that is switched off', ['call', 'off', 'x'], "'off' is switched off"],
   ])('%s is wrong usage, exit code 2', async (_title, args, said) => {

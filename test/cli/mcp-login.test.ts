@@ -84,6 +84,6 @@ test('a login that is refused says why, exit code 1; one where nobody signs in i
   await fetch(await agree(await addressIn(login)));
   expect(await login.ended).toMatchObject({ code: 1, stderr: expect.stringContaining('access_denied') });
   expect(await mcp('login', 'open')).toMatchObject({ code: 2, stderr: expect.stringContaining('"auth": "oauth"') });
-  expect(await mcp('login')).toMatchObject({ code: 2, stderr: expect.stringContaining("'login' needs a server") });
+  expect(await mcp('login')).toMatchObject({ code: 2, stderr: expect.stringContaining("'login' needs <server>.") });
   expect((await mcp('doctor', 'open')).stdout).toContain('"auth": "oauth"');
 });

@@ -120,11 +120,11 @@ test.each([[['remove', 'delete_note']], [['clear']]])(
 test.each([
   ['no action', [], 'say what to do: list, remove, clear.'],
   ['an unknown action', ['lst'], "there is no 'lst', but list, remove, clear. Did you mean 'list'?"],
-  ['remove without a tool', ['remove'], "'remove' needs the name of a tool."],
+  ['remove without a tool', ['remove'], "'remove' needs <tool>."],
   ['two tools', ['remove', 'a', 'b'], "'b' is one argument too many."],
   ['a tool for clear', ['clear', 'a'], "'a' is one argument too many."],
-  ['--server with list', ['list', '--server', 'x'], "--server goes with 'remove', not with 'list'."],
-  ['--json with clear', ['clear', '--json'], "--json goes with 'list', not with 'clear'."],
+  ['--server with list', ['list', '--server', 'x'], "--server does not go with 'list'."],
+  ['--json with clear', ['clear', '--json'], "--json does not go with 'clear'."],
 ])('%s is wrong usage, exit code 2', async (_title, args, said) => {
   await using user = await home(ONE);
   const ended = await user.permissions(...args);

@@ -11,6 +11,8 @@ export interface CliOptions {
   readonly main?: string;
   /** Whether the MCP file server is installed. Default: no, since its start takes most of a command. */
   readonly fileServer?: boolean;
+  /** Standard output is a terminal as wide as this. */
+  readonly columns?: number;
 }
 
 /** How a command line ended. */
@@ -45,10 +47,11 @@ export function runInProcess(args: readonly string[], options: CliOptions, input
 
 async function runAlone(
   args: readonly string[],
-  { cwd, env = {}, fileServer = false }: CliOptions,
+  { cwd, env = {}, fileServer = false, columns }: CliOptions,
   input: string | Buffer,
 ) {
   const [stdout, stderr] = [collected(), collected()];
+  if (columns !== undefined) Object.assign(stdout.stream, { isTTY: true, columns });
   const stdin = new PassThrough();
   stdin.end(input);
   const undo = [

@@ -45,6 +45,14 @@ test.each(places)('list finds runs of %s, and prints JSON for programs', async (
   expect(await ids('--limit', '2')).toEqual(['c-cut', 'b-bad']);
 });
 
+test('a name with a line break begins no row of the list', async () => {
+  await using user = await keptRuns();
+  await weatherRun(user.journal, 'd-name', { name: 'a\nz-good  2026-01-05 12:30  weather  answered\u001b[31m' });
+  const { stdout } = await user.signalbox('runs', 'list');
+  expect(stdout.split('\n')).toHaveLength(6);
+  expect(stdout).toMatch(/^d-name .* a␊z-good .*answered␛\[31m {2}answered /m);
+});
+
 test('list says of a run that stopped why, and of one that is driven that it runs', async () => {
   await using user = await keptRuns();
   await weatherRun(user.journal, 'd-short', { maxSteps: 1 });

@@ -1,9 +1,13 @@
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { readdirSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createRequire } from 'node:module';
 import { expect, test } from 'vitest';
-import { runCli, runCliProcess, temporaryFolder } from './spawn-cli.ts';
+import { COMMANDS } from '../../src/cli/start.ts';
+import { textWidth } from '../../src/terminal/text-width.ts';
+import { BUNDLED } from '../support/bundled.ts';
+import { MAIN, runCli, runCliProcess, temporaryFolder } from './spawn-cli.ts';
 
 /** To open a pipe that no one reads, or writes, would block the process: not even Ctrl-C would end it. */
 const PIPES: readonly (readonly [title: string, args: readonly string[], says: string])[] =
@@ -92,6 +96,40 @@ test.each([
   expect(ended).toMatchObject({ code: 0, stderr: '' });
   for (const part of parts) expect(ended.stdout).toContain(part);
   for (const line of ended.stdout.split('\n')) expect(line.length).toBeLessThanOrEqual(100);
+});
+
+test.each(['', ...Object.keys(COMMANDS)])(
+  'the help of %j fits the terminal, and says the same at every width',
+  async (name) => {
+    await using folder = await temporaryFolder();
+    const help = async (columns?: number) => {
+      const how = columns === undefined ? { cwd: folder.path } : { cwd: folder.path, columns };
+      return (await runCli(name === '' ? ['--help'] : [name, '--help'], how)).stdout;
+    };
+    const wide = await help();
+    for (const columns of [40, 80]) {
+      const shown = await help(columns);
+      for (const line of shown.split('\n')) expect(textWidth(line)).toBeLessThanOrEqual(columns);
+      // At 40 columns a path may be broken.
+      expect(shown.replaceAll(/\s/g, '')).toBe(wide.replaceAll(/\s/g, ''));
+    }
+    expect(wide).toMatch(/^ {2}-h, --help {2,}Show this help\.$|^ {2}diagram {2,}Draw/m);
+    for (const line of wide.split('\n')) expect(textWidth(line)).toBeLessThanOrEqual(100);
+  },
+);
+
+test.skipIf(process.platform !== 'linux')('no other folder is used for one whose path Node cannot tell', async () => {
+  await using folder = await temporaryFolder();
+  const script = 'mkdir "$(printf "bad\\377")" && cd "$(printf "bad\\377")" && exec "$@"';
+  const command = [process.execPath, ...BUNDLED, MAIN, 'run', 'Hello?', '--model', 'practice'];
+  const ended = spawnSync('sh', ['-c', script, 'sh', ...command], {
+    cwd: folder.path,
+    env: { ...process.env, HOME: folder.path },
+    encoding: 'utf8',
+  });
+  expect(ended).toMatchObject({ status: 1, stdout: '' });
+  expect(ended.stderr).toContain('The path of this folder is not UTF-8');
+  expect(readdirSync(folder.path).filter((name) => name.startsWith('bad'))).toHaveLength(1);
 });
 
 test('--version prints the version of the package', async () => {

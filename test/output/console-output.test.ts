@@ -1,4 +1,9 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { createAgent, tool } from '../../src/index.ts';
+import { memoryJournal } from '../../src/journal/index.ts';
+import { scriptedModel } from '../../src/testing/index.ts';
+import { calls } from '../support/replies.ts';
+import { z } from 'zod';
 import type { RunEvent, RunEventBody } from '../../src/machines/events/run-events.ts';
 import { createReplyStream } from '../../src/parsing/stream/reply-stream.ts';
 import { consoleOutput, type ConsoleOutputOptions } from '../../src/output/console/console-output.ts';
@@ -78,14 +83,33 @@ test('while a prompt stands in the terminal, lines wait for its answer and no sp
   const shown = consoleOutput({ stream, color: false });
   const release = holdWrites(stream);
   shown.info('Allow? [y/a/N] y');
+  shown.info('Second.');
   shown.startProgress('Asking the model');
   expect(stream.text()).toBe('');
   release();
-  expect(stream.text()).toContain('Allow? [y/a/N] y');
+  expect(stream.text()).toMatch(/Allow\? \[y\/a\/N\] y\n.*Second\./);
   expect(stream.text()).not.toContain('Asking');
   shown.startProgress('Asking again');
   expect(stream.text()).toContain('Asking again');
   shown.stopProgress();
+});
+
+test('what a tool says of how far it is cannot move the cursor, or begin a line', async () => {
+  const stream = fakeStream(80);
+  const copy = tool({
+    name: 'copy',
+    description: 'Copies.',
+    inputSchema: z.object({}),
+    execute: (_args, { reportProgress }) => {
+      reportProgress({ progress: 1, total: 3, message: 'x\u001b[2J\u001b]0;t\u0007\u202e\ny' });
+      return 'copied';
+    },
+  });
+  const model = scriptedModel([calls(['copy', {}]), 'Copied.']);
+  const output = consoleOutput({ stream, color: false });
+  await createAgent({ tools: [copy], model, output, journal: memoryJournal() }).run('Copy.');
+  expect(stream.text()).toContain('Running copy (1 of 3: x␛[2J␛]0;t␇<202e>␊y)…');
+  expect(stream.text().replaceAll('\r\u001b[K', '')).not.toMatch(/[\u001b\u0007\u202e]/);
 });
 
 test('what is being written is not erased by a spinner that somebody left on', () => {

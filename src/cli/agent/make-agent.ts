@@ -52,7 +52,7 @@ export interface CliAgent {
 
 /** Makes the agent that the command line describes, working on the current folder. Throws a `UsageError`. */
 export async function makeAgent(choices: AgentChoices, showing: Showing): Promise<CliAgent> {
-  const folder = process.cwd();
+  const folder = currentFolder();
   const { answerOnConsole, inspect = null, journal = chooseJournal(choices.recordFile) } = showing;
   const mcpServers = await chooseServers(choices.mcpFile, folder);
   const model = await selectModel(choices, process.env);
@@ -91,6 +91,13 @@ export async function makeAgent(choices: AgentChoices, showing: Showing): Promis
   };
   const readsOnly = mcpServers === null;
   return { agent, console, endShown: () => endShown, model, readsOnly, journal, inspector, interrupts, close };
+}
+
+/** Throws where Node takes the folder for another one, in which it would read and write. */
+function currentFolder(): string {
+  const folder = process.cwd();
+  if (statSync(folder, { throwIfNoEntry: false })?.ino === statSync('.').ino) return folder;
+  throw new Error(`The path of this folder is not UTF-8: it would be taken for '${folder}'.`);
 }
 
 /** Ctrl-C at a question stops the whole run, as everywhere else. Without a terminal no question is asked. */
@@ -159,6 +166,7 @@ const RUNS = join('.signalbox', 'runs');
  * runs are recorded in memory. Throws a {@link UsageError} for a named file that cannot be written.
  */
 export function chooseJournal(file: string | undefined): ChosenJournal {
+  currentFolder();
   if (file !== undefined) {
     checkWritable(file);
     return namedFiles(file);

@@ -7,7 +7,7 @@ import type { CliAgent } from '../agent/make-agent.ts';
 import { answerOnConsole, whereRecorded, reportResult, wrappedNotice } from '../agent/run-once.ts';
 import { type ChatRun, inTerminal, runInChat } from './typed-messages.ts';
 import { packageVersion } from '../../inspector/version.ts';
-import { type ChatSession, type SessionState, type Talk, findSession, ownTalk, sessionState } from './chat-session.ts';
+import { type ChatSession, type SessionState, findSession, ownTalk, sessionState } from './chat-session.ts';
 
 const FIRST_QUESTION = 'What is in this folder, and which file is the largest?';
 
@@ -48,10 +48,11 @@ export const chatCommand: Command = {
       const talk = session === null ? ownTalk(cli.agent) : session.talk(cli.agent);
       if (!choices.silent) greet(cli, choices, begun);
       const interrupted = begun?.interrupted ?? null;
-      let last = interrupted === null ? null : await answer(cli, resumed(cli, interrupted.runId));
+      let last: ChatRun | null = null;
+      if (interrupted !== null) last = await answer(cli, (signal) => cli.agent.resume(interrupted.runId, { signal }));
       const isNew = begun === null || (begun.messages === 0 && interrupted === null);
       if (last?.stoppedBy == null && (question !== '' || isNew))
-        last = await answer(cli, asked(talk, question === '' ? FIRST_QUESTION : question));
+        last = await answer(cli, (signal) => talk.run(question || FIRST_QUESTION, { signal }));
       if (inTerminal()) return await chatLoop(cli, talk, last);
       if (last === null) throw new UsageError('the question is missing. Put it in quotation marks.');
       return EXIT_CODE[last.result.status];
@@ -60,16 +61,6 @@ export const chatCommand: Command = {
     }
   },
 };
-
-const resumed =
-  ({ agent }: CliAgent, runId: string) =>
-  (signal: AbortSignal): Run =>
-    agent.resume(runId, { signal });
-
-const asked =
-  (talk: Talk, question: string) =>
-  (signal: AbortSignal): Run =>
-    talk.run(question, { signal });
 
 async function answer(cli: CliAgent, start: (signal: AbortSignal) => Run): Promise<ChatRun> {
   const ran = await runInChat(cli, start);

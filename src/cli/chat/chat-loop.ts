@@ -5,7 +5,7 @@ import { reportEnd } from '../agent/run-once.ts';
 import { type ChatRun, PROMPT, isCommand, runInChat } from './typed-messages.ts';
 import type { Talk } from './chat-session.ts';
 import type { Message } from '../../actors/model.ts';
-import { escaped } from '../../output/console/escaped.ts';
+import { escaped, oneLine } from '../../output/console/escaped.ts';
 import { didYouMean } from '../../json/nearest-name.ts';
 import { createInterface, type Interface } from 'node:readline';
 
@@ -113,7 +113,7 @@ function toolLines(
   if (tools.length === 0) return ['There are no tools.'];
   const width = Math.max(...tools.map(({ name }) => name.length)) + 2;
   return tools.map(({ name, policy, title }) => {
-    const words = [POLICY[policy] ?? policy, title === undefined ? '' : `(${escaped(title)})`].filter(Boolean);
+    const words = [POLICY[policy] ?? policy, title === undefined ? '' : `(${oneLine(title)})`].filter(Boolean);
     return `${escaped(name).padEnd(width)}${words.join(' ')}`.trimEnd();
   });
 }

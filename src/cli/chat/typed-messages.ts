@@ -1,6 +1,7 @@
 import type { Run } from '../../agent/run/run.ts';
 import { holdWrites } from '../../terminal/held-writes.ts';
 import { holdKeys, inTurn, isAsking } from '../../terminal/prompt-terminal.ts';
+import { erasing } from '../../terminal/text-width.ts';
 import type { CliAgent } from '../agent/make-agent.ts';
 import { type FinishedRun, runOnce } from '../agent/run-once.ts';
 import type { Key } from 'node:readline';
@@ -82,8 +83,9 @@ function takeLines({ console: shown, interrupts }: CliAgent, onLine: (text: stri
     output.write(sign);
   };
   const erase = (): void => {
+    const before = line.join('');
     line = line.slice(0, -1);
-    output.write('\b \b');
+    output.write(erasing(before, line.join('')));
     if (line.length === 0) close?.();
   };
   const submit = (): void => {

@@ -164,7 +164,8 @@ function checkArguments({ name, takes }: Action, given: readonly string[]): void
   const missing = takes.find((what, index) => what.startsWith('<') && (given[index] ?? '') === '');
   if (missing !== undefined) throw new UsageError(`'${name}' needs ${takes.join(' ')}.`);
   const extra = takes.at(-1)?.includes('…') === true ? undefined : given[takes.length];
-  if (extra !== undefined) throw new UsageError(`'${extra}' is one argument too many.`);
+  const quotes = takes.at(-1) === '[json]' ? ' Put the JSON into quotation marks, as one piece.' : '';
+  if (extra !== undefined) throw new UsageError(`'${extra}' is one argument too many.${quotes}`);
 }
 
 function checkOptions({ name, options = [] }: Action, given: readonly string[]): void {

@@ -4,7 +4,7 @@ import { findJsonError } from '../../mcp/config/config-file.ts';
 import type { McpHub, McpToolEntry } from '../../mcp/hub.ts';
 import { terminalElicit } from '../../mcp/questions/terminal-elicit.ts';
 import type { McpProgress } from '../../mcp/wire/link.ts';
-import { escaped, machineJson } from '../../output/console/escaped.ts';
+import { escaped, machineJson, oneLine } from '../../output/console/escaped.ts';
 import { openTerminal } from '../../output/console/terminal.ts';
 import type { ToolResult } from '../../tools/result.ts';
 import { EXIT_CODE, UsageError } from '../command/command.ts';
@@ -51,23 +51,15 @@ function rowOf(entry: McpEntry, hub: McpHub): ServerRow {
     return { ...NOTHING, name, state: 'MISCONFIGURED', error: { code, message } };
   }
   const connection = hub.server(name);
-  const info = connection?.info ?? null;
-  const error = connection?.error ?? null;
-  return {
-    name,
-    state: connection?.state ?? 'IDLE',
-    transport: info?.transport ?? null,
-    tools: connection?.tools.length ?? 0,
-    title: info?.title ?? null,
-    version: info?.version ?? null,
-    protocolVersion: info?.protocolVersion ?? null,
-    error: error === null ? null : { code: error.code, message: error.message },
-  };
+  const { transport, title, version, protocolVersion } = connection?.info ?? NOTHING;
+  const error = connection?.error ? { code: connection.error.code, message: connection.error.message } : null;
+  const [state, tools] = [connection?.state ?? 'IDLE', connection?.tools.length ?? 0];
+  return { name, state, transport, tools, title, version, protocolVersion, error };
 }
 
 /** In lines as wide as the terminal. Names are as a file says, which may be anybody's. */
 export function print(rows: readonly (readonly string[])[]): void {
-  const shown = rows.map((row) => row.map((cell) => escaped(cell)));
+  const shown = rows.map((row) => row.map(oneLine));
   for (const line of textTable(shown, openTerminal(process.stdout).columns())) console.log(line);
 }
 
@@ -75,24 +67,19 @@ function serverCells(
   { name, state, transport, tools, title, version, error }: ServerRow,
   at: string,
 ): readonly string[] {
-  if (error !== null) return [name, state, errorLine(absenceOf(name, error, at))];
+  if (error !== null) return [name, state, shortened(absenceOf(name, error, at), ERROR_CHARS)];
   if (transport === null) return [name, state];
   return [name, state, `${counted(tools, 'tool')} over ${transport}; ${title ?? ''} ${version ?? ''}`];
 }
 
-/** A server's last words stand behind the first line break; some of them say enough. */
-function errorLine(text: string): string {
-  const line = escaped(
-    text
-      .split('\n')
-      .map((part) => part.trim())
-      .filter(Boolean)
-      .join(' '),
-  );
-  return line.length > MAX_CHARS ? `${line.slice(0, MAX_CHARS)}…` : line;
-}
+/** Also that of a server's last words, which stand behind the first line break; some of them say enough. */
+const ERROR_CHARS = 300;
+const DESCRIPTION_CHARS = 100;
 
-const MAX_CHARS = 300;
+function shortened(text: string, most: number): string {
+  const line = escaped(text).replaceAll(/\s+/g, ' ').trim();
+  return line.length > most ? `${line.slice(0, most - 1)}…` : line;
+}
 
 /**
  * Prints the tools of the servers with the policy and the effects that an agent would give them. Exit code 1 when the
@@ -127,25 +114,13 @@ function described({ name, server, tool, policy, effects, timeoutMs }: McpToolEn
   };
 }
 
-const DESCRIPTION_LENGTH = 100;
-
 function toolCells({ server, tool, policy, effects }: McpToolEntry): readonly string[] {
   const words = [tool.title, tool.description].filter((text) => text !== undefined && text !== '');
-  return [server, tool.name, policy ?? '', effects, descriptionLine(words.join(': '))];
+  return [server, tool.name, policy ?? '', effects, shortened(words.join(': '), DESCRIPTION_CHARS)];
 }
 
-function descriptionLine(text: string): string {
-  const line = escaped(text).replaceAll(/\s+/g, ' ').trim();
-  return line.length > DESCRIPTION_LENGTH ? `${line.slice(0, DESCRIPTION_LENGTH - 1)}…` : line;
-}
-
-/** A call as it was typed. */
-interface TypedCall {
-  readonly server: string;
-  readonly tool: string;
-  /** JSON of an object. */
-  readonly args: string;
-}
+/** A call as it was typed; `args`: JSON of an object. */
+type TypedCall = Readonly<Record<'server' | 'tool' | 'args', string>>;
 
 /**
  * Calls one tool and prints its result: text as it is, everything else as JSON. Exit code 1 for an error, whether the tool's
@@ -190,7 +165,7 @@ function toolName(hub: McpHub, { server, tool }: TypedCall): string {
   const tools = hub.tools();
   const found = tools.find((entry) => entry.tool.name === tool) ?? tools.find((entry) => entry.name === tool);
   if (found !== undefined) return found.tool.name;
-  const names = tools.map((entry) => entry.tool.name);
+  const names = tools.map((entry) => oneLine(entry.tool.name));
   const known = names.length === 0 ? 'It has none.' : `It has: ${names.join(', ')}.`;
   throw new UsageError(`the server '${server}' has no tool '${tool}'.${didYouMean(tool, names)} ${known}`);
 }

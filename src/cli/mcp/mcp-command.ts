@@ -1,31 +1,62 @@
-import { type Arguments, type Command, UsageError, shellWord } from '../command/command.ts';
+import { type Action, actionCommand, UsageError, shellWord } from '../command/command.ts';
 import { endAtSignals } from '../command/interrupts.ts';
-import { didYouMean } from '../../json/nearest-name.ts';
+import type { LoginOptions } from './mcp-login.ts';
+import type { McpEntry, Trying } from './mcp-servers.ts';
 
-const ACTIONS = ['list', 'tools', 'call', 'doctor', 'login', 'logout', 'status'] as const;
+/** How servers are tried, or signed in at, and what is printed. */
+type How = Trying & LoginOptions;
+
+/** What an action does with the servers: with all, or with the one that its first argument names. */
+type Act = (entries: readonly McpEntry[], how: How, typed: readonly string[]) => Promise<number>;
+
+const TRY = ['mcp', 'timeout', 'json'];
+const KNOWN = ['mcp', 'json'];
+
+// What the actions do is loaded only then: help and wrong usage need none of it.
+const actions: readonly Action[] = [
+  action('list', TRY, 'the servers with their state', async (entries, how) =>
+    (await import('./mcp-actions.ts')).listServers(entries, how),
+  ),
+  action('tools [server]', TRY, 'their tools, with policy and effects', async (entries, how) =>
+    (await import('./mcp-actions.ts')).listTools(entries, how),
+  ),
+  action(
+    'call <server> <tool> [json]',
+    TRY,
+    'calls a tool and prints its result',
+    async (entries, how, [server = '', tool = '', args = '{}']) =>
+      (await import('./mcp-actions.ts')).callByHand(entries, { server, tool, args }, how),
+  ),
+  action('doctor [server]', TRY, 'explains what is wrong with a server, and what to do', async (entries, how) =>
+    (await import('./mcp-doctor.ts')).examineServers(entries, how),
+  ),
+  action(
+    'login <server>',
+    [...KNOWN, 'no-browser'],
+    'signs in: opens the browser, or takes the final address that you paste',
+    async (entries, how) => (await import('./mcp-login.ts')).logIn(entries, how),
+  ),
+  action('logout <server>', KNOWN, 'deletes the tokens locally', async (entries, how) =>
+    (await import('./mcp-login.ts')).logOut(entries, how),
+  ),
+  action('status [server]', KNOWN, 'lists your logins; contacts no server', async (entries, how) =>
+    (await import('./mcp-login.ts')).showStatus(entries, how),
+  ),
+];
 
 /** `signalbox mcp list|tools|call|doctor|login|logout|status`: the MCP servers of a configuration file, without an agent. */
-export const mcpCommand: Command = {
-  synopsis:
-    'list | tools [server] | call <server> <tool> [json] | doctor [server] | login|logout <server> | status [server] [options]',
+export const mcpCommand = actionCommand({
   about: [
-    'Works with MCP servers. No model is needed.',
-    '',
-    '  list                         the servers with their state',
-    '  tools [server]               their tools, with policy and effects',
-    '  call <server> <tool> [json]  calls a tool and prints its result',
-    '  doctor [server]              explains what is wrong with a server, and what to do',
-    '  login <server>               signs in: opens the browser, or takes the final address that you paste',
-    '  logout <server>              deletes the tokens locally',
-    '  status [server]              lists your logins; contacts no server',
-    '',
-    '  signalbox mcp call files list_directory \'{"path": "."}\'',
-    '',
-    "Each server is started or connected once and closed afterwards. 'call' ignores the tool's policy,",
-    'since you made the call yourself.',
-    '',
-    'Exit codes: 0 ok, 1 the tool failed or a server is not usable, 2 wrong usage, 130 Ctrl-C or SIGTERM.',
-  ].join('\n'),
+    'Works with MCP servers. No model is needed.\n',
+    [
+      '  signalbox mcp call files list_directory \'{"path": "."}\'',
+      '',
+      "Each server is started or connected once and closed afterwards. 'call' ignores the tool's policy,",
+      'since you made the call yourself.',
+      '',
+      'Exit codes: 0 ok, 1 the tool failed or a server is not usable, 2 wrong usage, 130 Ctrl-C or SIGTERM.',
+    ].join('\n'),
+  ],
   options: [
     {
       name: 'mcp',
@@ -35,79 +66,37 @@ export const mcpCommand: Command = {
     {
       name: 'timeout',
       value: '<seconds>',
-      help: "Longest time to connect to a server. Default: the file's connectTimeoutMs, else 30.",
+      help: "Longest time to connect, not with 'login', 'logout' and 'status'. Default: the file's connectTimeoutMs, else 30.",
     },
     { name: 'no-browser', help: "With 'login': only print the address to sign in at." },
     { name: 'json', help: 'Print JSON for programs.' },
   ],
-  async run(args) {
-    const action = readAction(args);
-    // Its servers are ended with it: one that a signal has ended is not a finding.
-    const unhandle = endAtSignals();
-    try {
-      return await act(action, args);
-    } finally {
-      unhandle();
-    }
-  },
-};
+  actions,
+});
 
-async function act(action: Action, args: Arguments): Promise<number> {
-  // Loaded only now: help and wrong usage need none of it.
-  const { chooseMcpFile, pickEntries, readMcpEntries } = await import('./mcp-servers.ts');
-  const given = args.values.get('mcp');
-  const at = given === undefined ? '' : ` --mcp ${shellWord(given)}`;
-  const options = { timeoutMs: readTimeout(args.values.get('timeout')), json: args.flags.has('json'), at };
-  const path = chooseMcpFile(given, process.cwd());
-  const entries = await readMcpEntries(path, process.env);
-  const login = { json: options.json, at, browser: !args.flags.has('no-browser') };
-  switch (action.kind) {
-    case 'login':
-      return (await import('./mcp-login.ts')).logIn(pickEntries(entries, action.server), login);
-    case 'logout':
-      return (await import('./mcp-login.ts')).logOut(pickEntries(entries, action.server), login);
-    case 'status':
-      return (await import('./mcp-login.ts')).showStatus(pickEntries(entries, action.server), login);
-    case 'list':
-      return (await import('./mcp-actions.ts')).listServers(entries, options);
-    case 'tools':
-      return (await import('./mcp-actions.ts')).listTools(pickEntries(entries, action.server), options);
-    case 'call':
-      return (await import('./mcp-actions.ts')).callByHand(pickEntries(entries, action.server), action, options);
-    case 'doctor':
-      return (await import('./mcp-doctor.ts')).examineServers(pickEntries(entries, action.server), options);
-  }
-}
-
-type Action =
-  | { readonly kind: 'list' }
-  | { readonly kind: 'tools' | 'doctor' | 'status'; readonly server: string | undefined }
-  | { readonly kind: 'login' | 'logout'; readonly server: string }
-  | { readonly kind: 'call'; readonly server: string; readonly tool: string; readonly args: string };
-
-function readAction({ positionals }: Arguments): Action {
-  const [word = '', server, tool, args = '{}'] = positionals;
-  const kind = ACTIONS.find((known) => known === word);
-  if (kind === undefined) {
-    const what = word === '' ? 'no action given' : `there is no 'signalbox mcp ${word}'`;
-    throw new UsageError(`${what}: ${ACTIONS.join(', ')}.${didYouMean(word, ACTIONS)}`);
-  }
-  const most = { list: 1, tools: 2, call: 4, doctor: 2, login: 2, logout: 2, status: 2 }[kind];
-  const extra = positionals[most];
-  if (extra !== undefined) {
-    const quotes = kind === 'call' ? ' Put the arguments into quotation marks, as one piece of JSON.' : '';
-    throw new UsageError(`'${extra}' is one word too many for 'signalbox mcp ${kind}'.${quotes}`);
-  }
-  if (kind === 'list') return { kind };
-  if (kind === 'login' || kind === 'logout') {
-    if (server === undefined) throw new UsageError(`'${kind}' needs a server: signalbox mcp ${kind} <server>.`);
-    return { kind, server };
-  }
-  if (kind !== 'call') return { kind, server };
-  if (server === undefined || tool === undefined) {
-    throw new UsageError("'call' needs a server and a tool: signalbox mcp call <server> <tool> [json].");
-  }
-  return { kind, server, tool, args };
+function action(usage: string, options: readonly string[], help: string, act: Act): Action {
+  const [name = '', ...takes] = usage.split(' ');
+  return {
+    name,
+    takes,
+    help,
+    options,
+    async run({ values, flags, positionals }) {
+      // Its servers are ended with it: one that a signal has ended is not a finding.
+      const unhandle = endAtSignals();
+      try {
+        const { chooseMcpFile, pickEntries, readMcpEntries } = await import('./mcp-servers.ts');
+        const given = values.get('mcp');
+        const timeoutMs = readTimeout(values.get('timeout'));
+        const entries = await readMcpEntries(chooseMcpFile(given, process.cwd()), process.env);
+        const at = given === undefined ? '' : ` --mcp ${shellWord(given)}`;
+        const how = { timeoutMs, at, json: flags.has('json'), browser: !flags.has('no-browser') };
+        return await act(pickEntries(entries, positionals[0]), how, positionals);
+      } finally {
+        unhandle();
+      }
+    },
+  };
 }
 
 /** Seconds as a person writes them; setTimeout takes no more than 24 days. */

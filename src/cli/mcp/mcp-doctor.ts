@@ -3,10 +3,10 @@ import type { McpConnection } from '../../mcp/connection-types.ts';
 import { DEFAULT_MCP_LIMITS } from '../../mcp/config/server-limits.ts';
 import { createMcpConnection } from '../../mcp/create-connection.ts';
 import { METHOD_NOT_FOUND, endsOf } from '../../mcp/wire/faults.ts';
-import { escaped, machineJson } from '../../output/console/escaped.ts';
+import { escaped, machineJson, oneLine } from '../../output/console/escaped.ts';
 import { openTerminal } from '../../output/console/terminal.ts';
 import { EXIT_CODE } from '../command/command.ts';
-import type { Trying, McpEntry, UsableEntry, WrongEntry } from './mcp-servers.ts';
+import { type Trying, type McpEntry, type UsableEntry, type WrongEntry, tried } from './mcp-servers.ts';
 import { type Finding, finding, type Symptoms, diagnoseHttp, diagnoseProcess, diagnoseStart } from './mcp-diagnosis.ts';
 import { isJsonObject } from '../../json/json.ts';
 import { nearestName } from '../../json/nearest-name.ts';
@@ -56,9 +56,8 @@ async function examine(entry: McpEntry, trying: Trying): Promise<Report> {
 
 async function tryOut(entry: UsableEntry, { timeoutMs, at }: Trying): Promise<Report> {
   const { name, config } = entry;
-  const timed = timeoutMs === undefined ? config : { ...config, connectTimeoutMs: timeoutMs };
   // Without its filters, so that a name that no tool has can be reported.
-  const open: McpServerConfig = { ...timed, tools: undefined, exclude: undefined };
+  const open: McpServerConfig = { ...tried(config, timeoutMs), tools: undefined, exclude: undefined };
   const filtered = config.tools !== undefined || config.exclude !== undefined;
   const mcp = filtered ? { tools: Number.MAX_SAFE_INTEGER } : {};
   const connection = createMcpConnection(name, open, { limits: { maxFailures: 1, mcp }, offersLogin: false });
@@ -144,7 +143,11 @@ function linesOf({ server, ok, summary, findings, remarks }: Report): readonly s
     ...evidence.map((line) => `    ${line}`),
     `  What to do: ${fix}`,
   ]);
-  return [`${ok ? 'ok   ' : 'WRONG'} ${server}: ${summary}`, ...details, ...remarks.map((remark) => `  ${remark}`)];
+  return [
+    `${ok ? 'ok   ' : 'WRONG'} ${server}: ${oneLine(summary)}`,
+    ...details,
+    ...remarks.map((remark) => `  ${remark}`),
+  ];
 }
 
 /** Describes why a server could not be used, by the error's code and data, never by its text. */

@@ -126,7 +126,8 @@ export async function withServers<T>(
   }
 }
 
-function tried(config: McpServerConfig, timeoutMs: number | undefined): McpServerConfig {
+/** An entry as a command tries it. */
+export function tried(config: McpServerConfig, timeoutMs: number | undefined): McpServerConfig {
   const timed = timeoutMs === undefined ? config : { ...config, connectTimeoutMs: timeoutMs };
   return { ...timed, policy: config.policy ?? 'by-annotations' };
 }

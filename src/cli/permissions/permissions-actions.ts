@@ -1,4 +1,4 @@
-import { escaped, machineJson } from '../../output/console/escaped.ts';
+import { escaped, machineJson, oneLine } from '../../output/console/escaped.ts';
 import {
   type AgentPermissions,
   NO_PERMISSIONS,
@@ -50,10 +50,6 @@ function agentText([agent, { tools, serverTools }]: Kept): string {
 
 function serverToolText({ server, tool, name }: ServerTool): string {
   return `  ${oneLine(name)}: ${oneLine(tool)} of ${oneLine(server)}, as long as it does not change`;
-}
-
-function oneLine(text: string): string {
-  return escaped(text).replaceAll('\n', '␊');
 }
 
 /**

@@ -1,20 +1,47 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { type Command, UsageError } from '../command/command.ts';
-import { didYouMean } from '../../json/nearest-name.ts';
+import { type Action, type Arguments, actionCommand, UsageError } from '../command/command.ts';
+
+// What the actions do is loaded only then: help and wrong usage need none of it.
+const list: Action = {
+  name: 'list',
+  takes: [],
+  help: 'lists the tools that run without asking',
+  options: ['agent', 'path', 'json'],
+  run: async (args) =>
+    (await import('./permissions-actions.ts')).listPermissions(await placeOf(args), { json: args.flags.has('json') }),
+};
+
+const remove: Action = {
+  name: 'remove',
+  takes: ['<tool>'],
+  help: 'revokes one permission; a tool of an MCP server by either of its names',
+  options: ['agent', 'path', 'server'],
+  run: async (args) => {
+    const { positionals, values } = args;
+    const { removePermission } = await import('./permissions-actions.ts');
+    return removePermission(await placeOf(args), positionals[0] ?? '', values.get('server'));
+  },
+};
+
+const clear: Action = {
+  name: 'clear',
+  takes: [],
+  help: 'revokes all permissions of an agent',
+  options: ['agent', 'path'],
+  run: async (args) => (await import('./permissions-actions.ts')).clearPermissions(await placeOf(args)),
+};
 
 /** `signalbox permissions`: shows and revokes "always allow" decisions. */
-export const permissionsCommand: Command = {
-  synopsis: 'list | remove <tool> | clear [options]',
+export const permissionsCommand = actionCommand({
   about: [
     'Works on the file that keeps "always allow" decisions, per agent:',
-    '  list           lists the tools that run without asking',
-    '  remove <tool>  revokes one permission; a tool of an MCP server by either of its names',
-    '  clear          revokes all permissions of an agent',
-    "The agent of 'signalbox chat' and 'signalbox run' is called signalbox.",
-    '',
-    'Exit codes: 0 done, 1 nothing to revoke, or the file is unusable, 2 wrong usage.',
-  ].join('\n'),
+    [
+      "The agent of 'signalbox chat' and 'signalbox run' is called signalbox.",
+      '',
+      'Exit codes: 0 done, 1 nothing to revoke, or the file is unusable, 2 wrong usage.',
+    ].join('\n'),
+  ],
   options: [
     {
       name: 'agent',
@@ -25,35 +52,12 @@ export const permissionsCommand: Command = {
     { name: 'server', value: '<address>', help: "With 'remove': only of this MCP server, as 'list' shows it." },
     { name: 'json', help: "With 'list': print one JSON object." },
   ],
-  async run({ values, flags, positionals }) {
-    const [action = '', ...rest] = positionals;
-    const json = flags.has('json');
-    checkAction(action, rest);
-    const server = values.get('server');
-    if (server !== undefined && action !== 'remove')
-      throw new UsageError(`--server goes with 'remove', not with '${action}'.`);
-    if (json && action !== 'list') throw new UsageError(`--json goes with 'list', not with '${action}'.`);
-    // Loaded only now: help and wrong usage need none of it.
-    const [{ defaultPermissionPath }, { clearPermissions, listPermissions, removePermission }] = await Promise.all([
-      import('../../security/permissions-store.ts'),
-      import('./permissions-actions.ts'),
-    ]);
-    const named = values.get('path');
-    if (named !== undefined && !existsSync(named)) throw new UsageError(`--path: there is no file '${named}'.`);
-    const place = { path: named === undefined ? defaultPermissionPath() : resolve(named), agent: values.get('agent') };
-    if (action === 'list') return listPermissions(place, { json });
-    return action === 'clear' ? clearPermissions(place) : removePermission(place, rest[0] ?? '', server);
-  },
-};
+  actions: [list, remove, clear],
+});
 
-const ACTIONS = ['list', 'remove', 'clear'];
-
-function checkAction(action: string, rest: readonly string[]): void {
-  if (action === '') throw new UsageError(`say what to do: ${ACTIONS.join(', ')}.`);
-  if (!ACTIONS.includes(action)) {
-    throw new UsageError(`there is no '${action}', but ${ACTIONS.join(', ')}.${didYouMean(action, ACTIONS)}`);
-  }
-  if (action === 'remove' && (rest[0] ?? '') === '') throw new UsageError("'remove' needs the name of a tool.");
-  const extra = rest[action === 'remove' ? 1 : 0];
-  if (extra !== undefined) throw new UsageError(`'${extra}' is one argument too many.`);
+async function placeOf({ values }: Arguments) {
+  const named = values.get('path');
+  if (named !== undefined && !existsSync(named)) throw new UsageError(`--path: there is no file '${named}'.`);
+  const { defaultPermissionPath } = await import('../../security/permissions-store.ts');
+  return { path: named === undefined ? defaultPermissionPath() : resolve(named), agent: values.get('agent') };
 }

@@ -1,5 +1,5 @@
 import type { RunSummary } from '../../journal/format/tally.ts';
-import { escaped, machineJson } from '../../output/console/escaped.ts';
+import { escaped, machineJson, oneLine } from '../../output/console/escaped.ts';
 import { type Style, painter } from '../../output/console/paint.ts';
 import { type Terminal, openTerminal } from '../../output/console/terminal.ts';
 import { ellipsized, textWidth } from '../../terminal/text-width.ts';
@@ -49,7 +49,7 @@ function table(runs: readonly RunSummary[], { columns, color }: Terminal, wide =
   const paint = painter(color);
   const all = Math.max(columns(), wide);
   let shown = COLUMNS.map(({ of, ...column }) => {
-    const cells = runs.map((run) => escaped(of(run)));
+    const cells = runs.map((run) => oneLine(of(run)));
     return {
       ...column,
       cells,

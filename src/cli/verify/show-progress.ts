@@ -1,3 +1,4 @@
+import { oneLine } from '../../output/console/escaped.ts';
 import { openScreen } from '../../output/console/screen.ts';
 import { painter } from '../../output/console/paint.ts';
 import { openTerminal } from '../../output/console/terminal.ts';
@@ -20,7 +21,7 @@ export function showProgress(begun: string): { tell(said: string): void; end(): 
       shown = said;
       if (terminal.live || now() - printed < LINE_MS) return;
       printed = now();
-      screen.line(`${said}, ${Math.round((printed - began) / 1000)} s`);
+      screen.line(`${oneLine(said)}, ${Math.round((printed - began) / 1000)} s`);
     },
     end: () => screen.stopSpinning(),
   };

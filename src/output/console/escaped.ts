@@ -11,6 +11,11 @@ export function escaped(text: string): string {
   return text.replace(/\r\n?/g, '\n').replace(/\t/g, '  ').replace(UNSEEN, visible);
 }
 
+/** The same on one line: for names in a list, in which a line break could begin a row that no one wrote. */
+export function oneLine(text: string): string {
+  return escaped(text).replaceAll('\n', '␊');
+}
+
 /** Unicode has a picture for each of the first 32 control characters, and one for delete. */
 function visible(character: string): string {
   const code = character.codePointAt(0) ?? 0;

@@ -24,7 +24,7 @@ export function liveText(screen: Screen, { live, wanted, columns }: LiveTextOpti
   let pending = '';
   let shown = '';
   let mode: 'undecided' | 'prose' | 'hidden' = 'undecided';
-  let flow: WordFlow = wordFlow(columns());
+  let flow = wordFlow(columns());
   const print = (text: string): void => {
     shown += text;
     screen.raw(flow.add(escaped(text.replaceAll('\r', ''))));
@@ -58,9 +58,6 @@ export function liveText(screen: Screen, { live, wanted, columns }: LiveTextOpti
     hasShown: (text: string) => shown !== '' && shown.trim() === text.trim(),
   };
 }
-
-/** Breaks text into lines between words while it arrives in pieces. */
-type WordFlow = ReturnType<typeof wordFlow>;
 
 /** Chinese and Japanese are written without spaces: a line may end at every sign. */
 const SIGN = String.raw`[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\u3000-\u303f\uff01-\uff60]`;

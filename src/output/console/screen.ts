@@ -1,4 +1,5 @@
 import { cutToWidth } from '../../terminal/text-width.ts';
+import { oneLine } from './escaped.ts';
 import type { Paint } from './paint.ts';
 import type { Terminal } from './terminal.ts';
 
@@ -78,7 +79,9 @@ function openSpinner(terminal: Terminal, paint: Paint) {
         if (terminal.isHeld()) return;
         const waited = performance.now() - began;
         const time = waited < LONG_MS ? '' : ` ${Math.floor(waited / 1000)} s`;
-        const shown = cutToWidth(typeof text === 'string' ? text : text(), terminal.columns() - 12);
+        // A server says how far its tool is.
+        const said = oneLine(typeof text === 'string' ? text : text());
+        const shown = cutToWidth(said, terminal.columns() - 12);
         terminal.write(
           `${ERASE_LINE}${paint('cyan', FRAMES[frame % FRAMES.length] ?? '')} ${paint('dim', `${shown}…${time}`)}`,
         );

@@ -232,3 +232,25 @@ test('no heap of accents covers the rows around it', () => {
   expect(text).toContain('\\u0301');
   type('n\r');
 });
+
+test.each([
+  [20, 8, true],
+  [19, 8, false],
+  [20, 7, false],
+])('a screen of %i columns and %i rows asks: %s', async (columns, rows, asks) => {
+  const { confirm, type, screen } = fakeTerminal({ columns, rows });
+  const decision = confirm(question());
+  type('y\r');
+  if (!asks) type('\u0004');
+  expect(await decision).toBe(asks ? 'allow-once' : 'deny');
+  expect(screen().includes('Too small to ask.')).toBe(!asks);
+});
+
+test('twenty characters are taken as an answer, and a line of 400 is shown whole', async () => {
+  const { confirm, type, screen } = fakeTerminal();
+  const decision = confirm(question({ args: { text: 'x'.repeat(388) } }));
+  type(`${'n'.repeat(30)}\r`);
+  expect(await decision).toBe('deny');
+  expect(screen()).toContain(`N] ${'n'.repeat(20)}\n`);
+  expect(screen()).not.toContain('not shown');
+});

@@ -68,6 +68,18 @@ test('backspace takes back what was typed, and not the question', async () => {
   expect(screen().split('\b \b')).toHaveLength(3);
 });
 
+test.each([
+  ['日', 2],
+  ['e\u0301', 1],
+  ['x', 1],
+])('backspace wipes %s as wide as it is', async (typed, columns) => {
+  const { confirm, type, screen } = fakeTerminal();
+  const decision = confirm(question());
+  type(`${typed}${'\u007f'.repeat(typed.length)}y\r`);
+  expect(await decision).toBe('allow-once');
+  expect(screen().split('\b \b')).toHaveLength(columns + 1);
+});
+
 test('what was decided is shown, and so are the keys', async () => {
   const { confirm, type, screen } = fakeTerminal();
   const decision = confirm(question());
