@@ -28,7 +28,7 @@ export const FLOORS = [
 ] as const;
 
 /** The size of the sources. A commit that raises a number names the feature that needs it. */
-const MOST = { files: 639, lines: 100_920, tinyFiles: 8 };
+const MOST = { files: 639, lines: 100_900, tinyFiles: 8 };
 const SHORT_FILE = 15;
 
 /** More files than these in one folder cannot be taken in at a glance. */
