@@ -10,6 +10,7 @@ import type { ModelReply, ModelRequest } from '../../src/actors/model.ts';
 import { fileJournal } from '../../src/journal/stores/file.ts';
 import type { RunEvent } from '../../src/machines/events/run-events.ts';
 import { createMcpConnection } from '../../src/mcp/index.ts';
+import { fakeTool } from '../../src/testing/fake-tool.ts';
 import { scriptedModel } from '../../src/testing/scripted-model.ts';
 import { askingEntry } from '../support/mcp/hostile-entry.ts';
 import { realServer } from '../support/mcp/real-servers.ts';
@@ -279,6 +280,26 @@ test('a secret that a person types hides no name of which it is a part', async (
   const run = agent.run('Book a seat at the desk');
   expect(await run).toMatchObject({ success: true, toolsUsed: ['desk_ask', 'desk_heard'], errorHistory: [] });
   expect(model.requests.at(-1)?.tools?.map(({ name }) => name)).toContain('desk_heard');
+  expect(run.recording()).not.toContain('k-0001-aa');
+});
+
+test('what a person types for the server of a child agent hides no name of its parent', async () => {
+  const desk = asking({
+    name: 'clerk',
+    model: scriptedModel([booking(login), 'Booked.']),
+    elicit: () => ({ action: 'accept', content: { entry: 'front', apiKey: 'k-0001-aa' } }),
+  });
+  const open = fakeTool('open_front_door', ['open']);
+  const model = scriptedModel([
+    calls(['clerk', { task: 'Book.' }]),
+    calls(['open_front_door', {}]),
+    'Done, k-0001-aa.',
+  ]);
+  const run = createAgent({ name: 'host', model, tools: [open], children: [desk], silent: true }).run(
+    'Open the front door',
+  );
+  expect(await run).toMatchObject({ success: true, toolsUsed: ['clerk', 'open_front_door'], errorHistory: [] });
+  expect(model.requests.at(-1)?.tools?.map(({ name }) => name)).toContain('open_front_door');
   expect(run.recording()).not.toContain('k-0001-aa');
 });
 

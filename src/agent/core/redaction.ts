@@ -63,7 +63,7 @@ export class Redaction {
 
   /** What people typed as secrets for servers, including those of the agents below: never shown, never given to a tool. */
   hidden(): readonly string[] {
-    return this.#once('hidden', (below) => (this.#typed === null ? below : this.#inNoName([...this.#typed, ...below])));
+    return this.#once('hidden', (below) => this.#inNoName(this.#typed === null ? below : [...this.#typed, ...below]));
   }
 
   /** Of the agent, its tools, skills and servers, and of those of the agents below. */

@@ -96,7 +96,8 @@ export async function makeAgent(choices: AgentChoices, showing: Showing): Promis
 /** Throws where Node takes the folder for another one, in which it would read and write. */
 function currentFolder(): string {
   const folder = process.cwd();
-  if (statSync(folder, { throwIfNoEntry: false })?.ino === statSync('.').ino) return folder;
+  if (!folder.includes('\ufffd') || statSync(folder, { throwIfNoEntry: false })?.ino === statSync('.').ino)
+    return folder;
   throw new Error(`The path of this folder is not UTF-8: it would be taken for '${folder}'.`);
 }
 
