@@ -40,6 +40,21 @@ overOwnTransports(() => {
     expect(server.requests[0]?.text).not.toMatch(/ss-w|Basic/);
   });
 
+  test.each(['ann:', ':tr0ub4dor', 'ann:tr0ub4dor'])('%s is sent as it is, whichever part is missing', async (pair) => {
+    const { server, agent } = await agentAt((origin) =>
+      modelAt({ baseURL: `${origin.replace('//', `//${pair}@`)}/v1`, model: 'm' }),
+    );
+    expect(await agent.run('Say tr0ub4dor.').orThrow()).toBe('Hello.');
+    expect(server.requests[0]?.headers.authorization).toBe(`Basic ${Buffer.from(pair).toString('base64')}`);
+    expect(server.requests[0]?.text.includes('tr0ub4dor')).toBe(pair === 'ann:');
+  });
+
+  test('an address without a user sends none', async () => {
+    const { server, agent } = await agentAt((origin) => modelAt({ baseURL: `${origin}/v1`, model: 'm' }));
+    await agent.run('Hi').orThrow();
+    expect(server.requests[0]?.headers.authorization).toBeUndefined();
+  });
+
   test.each<readonly [string, Omit<ChatModelOptions, 'baseURL'>, string]>([
     ['a key', { apiKey: 'sk-1234' }, 'Bearer sk-1234'],
     ['a header', { headers: { Authorization: 'Token abcd' } }, 'Token abcd'],

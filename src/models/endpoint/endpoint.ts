@@ -209,15 +209,15 @@ function placeOf(text: string, source: string, preset: Preset | undefined): Pick
   const url = checkedURL(text, source);
   const { username, password } = url;
   if (preset !== undefined && url.pathname === '/') url.pathname = new URL(preset.baseURL).pathname;
-  else if (username === '') return { baseURL: trimmed(text) };
+  else if (username + password === '') return { baseURL: trimmed(text) };
   url.username = '';
   url.password = '';
-  return { baseURL: trimmed(url.href), ...(username === '' ? {} : { user: { username, password } }) };
+  return { baseURL: trimmed(url.href), ...(username + password === '' ? {} : { user: { username, password } }) };
 }
 
 /** The header for the user and the password of an address; undefined where it has none. */
 export function basicOf({ username, password }: Pick<URL, 'username' | 'password'>): string | undefined {
-  if (username === '') return undefined;
+  if (username + password === '') return undefined;
   // A percent sign that begins no code stands for itself.
   const pair = `${username}:${password}`.replaceAll(/%([0-9a-f]{2})/gi, (_code, byte: string) =>
     String.fromCharCode(Number.parseInt(byte, 16)),
